@@ -1,0 +1,36 @@
+#pragma once
+#include <penstock/arch/dims.hpp>
+#include <penstock/arch/rules.hpp>
+
+PENSTOCK_BEGIN
+/// Building blocks that many maps share.
+namespace arch {
+/// Embedding, final norm and head. A tied head is the embedding; a stored copy of it is not read.
+inline constexpr auto embeddings_and_head =
+    rules(tensor("model.embed_tokens.weight", vocab, hidden).by_vocab(), tensor("model.norm.weight", hidden),
+          tensor("lm_head.weight", vocab, hidden).by_vocab().unless(tied),
+          tie("lm_head.weight", "model.embed_tokens.weight").when(tied));
+
+inline constexpr auto two_norms =
+    rules(tensor("input_layernorm.weight", hidden), tensor("post_attention_layernorm.weight", hidden));
+
+/// Grouped-query attention: q, k and v as row blocks of one parameter, whole heads on each rank.
+constexpr auto gqa(dim qkv_bias, dim o_bias) {
+  return shared_by(rank_group::attention,
+                   fuse("self_attn.qkv_proj",
+                        linear("self_attn.q_proj", heads * head_dim, hidden).by_heads(heads).bias(qkv_bias),
+                        linear("self_attn.k_proj", kv_heads * head_dim, hidden).by_kv_heads(kv_heads).bias(qkv_bias),
+                        linear("self_attn.v_proj", kv_heads * head_dim, hidden).by_kv_heads(kv_heads).bias(qkv_bias)),
+                   linear("self_attn.o_proj", hidden, heads * head_dim).by_in().bias(o_bias));
+}
+/// SwiGLU: gate and up as row blocks of one parameter.
+constexpr auto gated_mlp(dim width, dim bias) {
+  return rules(fuse("mlp.gate_up_proj", linear("mlp.gate_proj", width, hidden).by_out().bias(bias),
+                    linear("mlp.up_proj", width, hidden).by_out().bias(bias)),
+               linear("mlp.down_proj", hidden, width).by_in().bias(bias));
+}
+/// Buffers that old exports store and no engine needs.
+inline constexpr auto rotary_buffers = rules(skip("self_attn.rotary_emb.inv_freq"), skip("self_attn.rotary_emb.cos_cached"),
+                                             skip("self_attn.rotary_emb.sin_cached"));
+}  // namespace arch
+PENSTOCK_END

@@ -1,0 +1,135 @@
+#pragma once
+#include <array>
+#include <string_view>
+
+#include <penstock/core/topology.hpp>
+#include <penstock/quant/scheme.hpp>
+
+PENSTOCK_BEGIN
+namespace arch {
+/// How a linear [N, K] or a tensor is divided among the ranks of its group.
+enum class split : u8 {
+  whole,
+  by_out,       ///< rows of N
+  by_in,        ///< columns of K
+  by_vocab,     ///< rows, padded with zeros to a unit
+  by_heads,     ///< rows, whole heads
+  by_kv_heads,  ///< rows, whole heads, each on several ranks where there are more ranks than heads
+};
+
+/// The values [lo, hi) that a `*` stands for.
+struct bound {
+  dim lo{}, hi{};
+  constexpr bool operator==(bound const&) const = default;
+};
+
+/// One line of a weight map: which checkpoint name becomes which (piece of a) parameter, and how ranks share it.
+struct rule {
+  enum kind : u8 { tensor, linear, removed } what = tensor;
+  /// Prefix, layer scope, expert scope, own name; joined by dots. `*` stands for a whole number.
+  std::array<std::string_view, 4> path{std::string_view(), std::string_view(), std::string_view(), std::string_view()};
+  /// Prefix, layer scope, own name of the parameter. An empty own name: as in the checkpoint.
+  std::array<std::string_view, 3> to{std::string_view(), std::string_view(), std::string_view()};
+  std::array<bound, 2> each{};      ///< of the layer wildcard and of the expert wildcard
+  dim n, k, inner;                  ///< [n, k] of a linear; [n, k, inner] of a tensor, 1 where it has fewer dimensions
+  u8 rank = 2;                      ///< dimensions of a tensor
+  dim heads;                        ///< for the splits by heads
+  dim vocab_unit;                   ///< rows are padded to a multiple of it; zero: to a multiple of the ranks
+  dim only_if, not_if;              ///< config flags: a number that is (not) zero
+  bool conditional = false;         ///< does `only_if` count?
+  dim bias_if;
+  dtype type = dtype::any_float;
+  split how = split::whole;
+  rank_group over = rank_group::dense;
+  u8 piece = 0, pieces = 1;         ///< of a fused parameter
+  bool stacked = false;             ///< experts: one more, outermost, dimension
+  bool never_quantised = false;
+  bool has_bias = false;
+  bool ignored = false;             ///< known and not wanted
+  bool may_be_absent = false;
+  bool as_numbers = false;          ///< wanted in plain numbers, whatever the scheme
+  bool orphan = false;              ///< an override that found nothing to replace
+  std::string_view tied_to{};       ///< not empty: where the condition holds, this name means that parameter
+  char const* file = "";
+  u32 line = 0;
+
+  constexpr rule with(auto change) const {
+    auto r = *this;
+    change(r);
+    return r;
+  }
+  constexpr rule by_out() const { return with([](rule& r) { r.how = split::by_out; }); }
+  constexpr rule by_in() const { return with([](rule& r) { r.how = split::by_in; }); }
+  /// @param unit  rows are padded with zeros to a multiple of it; 0: to a multiple of the ranks
+  constexpr rule by_vocab(dim unit = 64) const {
+    return with([&](rule& r) { r.how = split::by_vocab, r.over = rank_group::vocab, r.vocab_unit = unit; });
+  }
+  constexpr rule by_heads(dim count) const { return with([&](rule& r) { r.how = split::by_heads, r.heads = count; }); }
+  constexpr rule by_kv_heads(dim count) const { return with([&](rule& r) { r.how = split::by_kv_heads, r.heads = count; }); }
+  /// The parameter's own name, where it is not the checkpoint's.
+  constexpr rule as(std::string_view name) const { return with([&](rule& r) { r.to[2] = name; }); }
+  constexpr rule stored_as(dtype t) const { return with([&](rule& r) { r.type = t; }); }
+  constexpr rule when(dim flag) const { return with([&](rule& r) { r.only_if = flag, r.conditional = true; }); }
+  constexpr rule unless(dim flag) const { return with([&](rule& r) { r.not_if = flag; }); }
+  constexpr rule bias(dim flag = 1) const { return with([&](rule& r) { r.has_bias = !flag.zero(), r.bias_if = flag; }); }
+  constexpr rule optional() const { return with([](rule& r) { r.may_be_absent = true; }); }
+  /// In the model's own dtype: the scheme has to give plain numbers.
+  constexpr rule in_model_dtype() const { return with([](rule& r) { r.as_numbers = true; }); }
+
+  constexpr bool live() const { return what != removed && !ignored; }
+};
+
+/// The name that a rule claims: its path and `suffix`, `*` kept. Long enough for every public architecture.
+struct spelled_name {
+  std::array<char, 160> text{};
+  unsigned length = 0;
+  constexpr void add(char c) noexcept {
+    if (length < text.size()) text[length++] = c;
+  }
+  constexpr void add(std::string_view s) noexcept {
+    for (char c : s) add(c);
+  }
+  constexpr std::string_view view() const& noexcept { return {text.data(), length}; }
+  void view() && = delete;  // guard: name_of_a_temporary
+};
+constexpr spelled_name name_of(rule const& r, std::string_view suffix = {}) noexcept {
+  spelled_name s;
+  for (auto const& p : r.path)
+    if (!p.empty()) {
+      if (s.length) s.add('.');
+      s.add(p);
+    }
+  s.add(suffix);
+  return s;
+}
+/// The name of the parameter that a rule writes, `*` kept.
+constexpr spelled_name target_of(rule const& r, std::string_view suffix = {}) noexcept {
+  spelled_name s;
+  for (unsigned i = 0; i < 2; ++i)
+    if (!r.to[i].empty()) s.add(r.to[i]), s.add('.');
+  s.add(r.to[2].empty() ? r.path[3] : r.to[2]);
+  if (!suffix.empty() && r.stacked) s.add('_'), suffix.remove_prefix(1);
+  s.add(suffix);
+  return s;
+}
+
+// May two rules never hold at the same time? Decided from the text of their conditions: equal dims are equal numbers.
+constexpr bool disjoint(bound const& a, bound const& b) noexcept {
+  auto before = [](dim const& hi, dim const& lo) {
+    return hi == lo || (hi.constant() && lo.constant() && hi.terms[0].factor <= lo.terms[0].factor);
+  };
+  return before(a.hi, b.lo) || before(b.hi, a.lo);
+}
+constexpr bool exclusive(rule const& a, rule const& b) noexcept {
+  if (a.conditional && a.only_if == b.not_if) return true;
+  if (b.conditional && b.only_if == a.not_if) return true;
+  for (unsigned i = 0; i < 2; ++i)
+    if (!a.each[i].hi.zero() && !b.each[i].hi.zero() && disjoint(a.each[i], b.each[i])) return true;
+  return false;
+}
+constexpr bool same_scope(rule const& a, rule const& b) noexcept {
+  return a.each[0] == b.each[0] && a.conditional == b.conditional && a.only_if == b.only_if && a.not_if == b.not_if &&
+         a.stacked == b.stacked;
+}
+}  // namespace arch
+PENSTOCK_END

@@ -1,0 +1,147 @@
+#pragma once
+#include <array>
+
+#include <penstock/arch/rule.hpp>
+
+PENSTOCK_BEGIN
+namespace arch {
+/// A list of rules: a map, or a block to build maps from.
+template <std::size_t Count>
+struct rule_list {
+  std::array<rule, Count> list;
+};
+
+namespace detail {
+constexpr rule_list<1> listed(rule const& r) { return {{r}}; }
+template <std::size_t Count>
+constexpr rule_list<Count> const& listed(rule_list<Count> const& l) {
+  return l;
+}
+template <class T>
+inline constexpr std::size_t count_of = 1;
+template <std::size_t Count>
+inline constexpr std::size_t count_of<rule_list<Count>> = Count;
+}  // namespace detail
+
+/// Rules and groups of rules, one after the other.
+template <class... Rules>
+constexpr auto rules(Rules const&... r) {
+  rule_list<(0 + ... + detail::count_of<Rules>)> all{};
+  std::size_t at = 0;
+  auto add = [&](auto const& group) {
+    for (auto const& one : group.list) all.list[at++] = one;
+  };
+  (add(detail::listed(r)), ...);
+  return all;
+}
+
+/// Where a rule stands, for the compiler's messages; nobody writes it. (Clang 14 lacks std::source_location.)
+struct call_site {
+  u32 line;
+  char const* file;
+  static constexpr call_site here(u32 line = __builtin_LINE(), char const* file = __builtin_FILE()) noexcept { return {line, file}; }
+};
+
+/// One tensor, by its full name: [n], [n, k] or [n, k, inner].
+constexpr rule tensor(std::string_view name, dim n, call_site at = call_site::here()) {
+  rule r;
+  r.path[3] = name, r.n = n, r.k = 1, r.inner = 1, r.rank = 1, r.line = at.line, r.file = at.file;
+  return r;
+}
+constexpr rule tensor(std::string_view name, dim n, dim k, call_site at = call_site::here()) {
+  auto r = tensor(name, n, at);
+  return r.k = k, r.rank = 2, r;
+}
+constexpr rule tensor(std::string_view name, dim n, dim k, dim inner, call_site at = call_site::here()) {
+  auto r = tensor(name, n, k, at);
+  return r.inner = inner, r.rank = 3, r;
+}
+/// A linear layer [n, k], by its module's name: the quant scheme appends `.weight`, its scales and the bias.
+constexpr rule linear(std::string_view module, dim n, dim k, call_site at = call_site::here()) {
+  auto r = tensor(module, n, k, at);
+  return r.what = rule::linear, r;
+}
+/// A linear layer that no scheme quantises.
+constexpr rule plain(std::string_view module, dim n, dim k, call_site at = call_site::here()) {
+  auto r = linear(module, n, k, at);
+  return r.never_quantised = true, r;
+}
+/// A tensor that may be there and is not wanted.
+constexpr rule skip(std::string_view name, call_site at = call_site::here()) {
+  auto r = tensor(name, 1, at);
+  return r.ignored = r.may_be_absent = true, r;
+}
+/// Where the condition holds, `name` means the parameter `of`; a stored copy is known and not read.
+constexpr rule tie(std::string_view name, std::string_view of, call_site at = call_site::here()) {
+  auto r = skip(name, at);
+  return r.tied_to = of, r;
+}
+/// What these rules claim is known and not wanted.
+template <class... Rules>
+constexpr auto skipped(Rules const&... r) {
+  auto g = rules(r...);
+  for (auto& one : g.list) one.ignored = true;
+  return g;
+}
+/// The rules inside become consecutive row blocks of one parameter.
+template <class... Rules>
+constexpr auto fuse(std::string_view name, Rules const&... r) {
+  auto g = rules(r...);
+  for (std::size_t i = 0; i < g.list.size(); ++i)
+    g.list[i].to[2] = name, g.list[i].piece = static_cast<u8>(i), g.list[i].pieces = static_cast<u8>(g.list.size());
+  return g;
+}
+/// The rules inside exist for every value [lo, hi) of the `*` in `scope` (layers).
+template <class... Rules>
+constexpr auto each(std::string_view scope, dim lo, dim hi, Rules const&... r) {
+  auto g = rules(r...);
+  for (auto& one : g.list) one.path[1] = one.to[1] = scope, one.each[0] = {lo, hi};
+  return g;
+}
+/// As each(), for [0, count); the values are stacked into one parameter [experts, ...].
+template <class... Rules>
+constexpr auto experts(std::string_view scope, dim count, Rules const&... r) {
+  auto g = rules(r...);
+  for (auto& one : g.list) one.path[2] = scope, one.each[1] = {0, count}, one.stacked = true, one.over = rank_group::experts;
+  return g;
+}
+/// The rules inside are divided over this group of ranks.
+template <class... Rules>
+constexpr auto shared_by(rank_group group, Rules const&... r) {
+  auto g = rules(r...);
+  for (auto& one : g.list) one.over = group;
+  return g;
+}
+/// The same rules, one name segment deeper.
+template <class Rules>
+constexpr auto under(std::string_view prefix, Rules g) {
+  for (auto& one : g.list) one.path[0] = one.to[0] = prefix;
+  return g;
+}
+
+/// Do two rules claim the same name at the same time?
+constexpr bool same_claim(rule const& a, rule const& b) {
+  for (unsigned i = 0; i < 4; ++i)
+    if (a.path[i] != b.path[i]) return false;
+  return a.what == b.what && !exclusive(a, b);
+}
+/// `base`, with every rule that claims what one of `r` claims replaced by it. To replace what is not there is an error.
+template <std::size_t Count, class... Rules>
+constexpr auto override_rules(rule_list<Count> const& base, Rules const&... r) {
+  auto all = rules(base, r...);
+  for (std::size_t mine = Count; mine < all.list.size(); ++mine) {
+    bool found = false;
+    for (std::size_t theirs = 0; theirs < Count; ++theirs)
+      if (all.list[theirs].what != rule::removed && same_claim(all.list[theirs], all.list[mine]))
+        all.list[theirs].what = rule::removed, found = true;
+    if (!found) all.list[mine].orphan = true;
+  }
+  return all;
+}
+
+/// The map that takes every tensor as it is: no names, no shapes, whole on every rank.
+struct identity_map {
+  std::array<rule, 0> list;
+};
+}  // namespace arch
+PENSTOCK_END

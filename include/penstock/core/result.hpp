@@ -1,0 +1,85 @@
+#pragma once
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include <penstock/core/error.hpp>
+
+PENSTOCK_BEGIN
+namespace detail {
+[[noreturn]] inline void no_value(error const& e) {
+#if defined(__cpp_exceptions)
+  throw e;
+#else
+  std::fprintf(stderr, "penstock: %s: %s\n", name_of(e.kind()).data(), e.what());
+  std::abort();
+#endif
+}
+}  // namespace detail
+
+/// A value, or the error that explains why there is none.
+///
+/// Test it, then use `*r` and `r->`; or call `value()`, which throws the error (and without exceptions prints it and
+/// stops). On a temporary, `value()` moves the value out: no reference into a dying result exists.
+template <class T>
+class [[nodiscard]] result {
+  // guard-begin: result_holds_a_value
+  static_assert(!std::is_reference_v<T> && !std::is_same_v<T, penstock::error>, "penstock: a result holds a value, not a reference or an error");
+  // guard-end: result_holds_a_value
+
+ public:
+  result(T v) : v_(std::in_place_index<0>, std::move(v)) {}
+  result(penstock::error e) : v_(std::in_place_index<1>, std::make_unique<penstock::error>(std::move(e))) {}
+
+  [[nodiscard]] bool has_value() const noexcept { return v_.index() == 0; }
+  explicit operator bool() const noexcept { return has_value(); }
+
+  [[nodiscard]] T& value() & { return check(), *std::get_if<0>(&v_); }
+  [[nodiscard]] T const& value() const& { return check(), *std::get_if<0>(&v_); }
+  // guard-begin: result_value_of_a_temporary
+  [[nodiscard]] T value() && { return check(), std::move(*std::get_if<0>(&v_)); }
+  void value() const&& = delete;
+  // guard-end: result_value_of_a_temporary
+
+  [[nodiscard]] T& operator*() & noexcept { return *std::get_if<0>(&v_); }
+  [[nodiscard]] T const& operator*() const& noexcept { return *std::get_if<0>(&v_); }
+  [[nodiscard]] T operator*() && { return std::move(*std::get_if<0>(&v_)); }
+  [[nodiscard]] T* operator->() & noexcept { return std::get_if<0>(&v_); }
+  [[nodiscard]] T const* operator->() const& noexcept { return std::get_if<0>(&v_); }
+  void operator->() && = delete;  // guard: result_arrow_of_a_temporary
+
+  /// Only where there is no value.
+  [[nodiscard]] penstock::error& error() & noexcept { return **std::get_if<1>(&v_); }
+  [[nodiscard]] penstock::error const& error() const& noexcept { return **std::get_if<1>(&v_); }
+  [[nodiscard]] penstock::error error() && noexcept { return std::move(**std::get_if<1>(&v_)); }
+
+ private:
+  void check() const {
+    if (!has_value()) detail::no_value(error());
+  }
+  std::variant<T, std::unique_ptr<penstock::error>> v_;
+};
+
+/// Done, or the error that says why not. One pointer wide.
+template <>
+class [[nodiscard]] result<void> {
+ public:
+  result() noexcept = default;
+  result(penstock::error e) : e_(std::make_unique<penstock::error>(std::move(e))) {}
+
+  [[nodiscard]] bool has_value() const noexcept { return !e_; }
+  explicit operator bool() const noexcept { return has_value(); }
+  void value() const {
+    if (e_) detail::no_value(*e_);
+  }
+  [[nodiscard]] penstock::error& error() & noexcept { return *e_; }
+  [[nodiscard]] penstock::error const& error() const& noexcept { return *e_; }
+  [[nodiscard]] penstock::error error() && noexcept { return std::move(*e_); }
+
+ private:
+  std::unique_ptr<penstock::error> e_;
+};
+PENSTOCK_END

@@ -1,0 +1,52 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <penstock/core/result.hpp>
+
+PENSTOCK_BEGIN
+/// Where a checkpoint is: `az://container/path`, `https://...`, `memory://name`, `file:///path` or a plain path.
+///
+/// A URI is not a path: what needs a directory takes a `local_snapshot`. The text is kept as given; a `%` in a key is a
+/// `%`. The query may hold a credential (a SAS), so only `shown()` belongs into messages.
+class uri {
+ public:
+  /// @errors usage: empty, or a control character inside
+  static result<uri> parse(std::string_view text) {
+    if (text.empty())
+      return error{error_kind::usage, "expected a URI such as az://container/model or a folder, found an empty text"};
+    for (char c : text)
+      if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+        return error{error_kind::usage, "expected a URI without control characters; remove the line break or NUL from it"};
+    uri u;
+    u.text_ = text;
+    if (auto const i = text.find("://"); i != text.npos && i > 0) {
+      u.scheme_ = text.substr(0, i);
+      for (char& c : u.scheme_)
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+      u.rest_ = i + 3;
+    }
+    return u;
+  }
+
+  /// Lower case; empty for a plain path.
+  [[nodiscard]] std::string_view scheme() const& noexcept { return scheme_; }
+  /// What follows `://`, or the whole of a plain path.
+  [[nodiscard]] std::string_view rest() const& noexcept { return std::string_view{text_}.substr(rest_); }
+  /// The whole text, query included: never to be shown.
+  [[nodiscard]] std::string const& text() const& noexcept { return text_; }
+  void scheme() && = delete;  // guard: uri_scheme_of_a_temporary
+  void rest() && = delete;    // guard: uri_rest_of_a_temporary
+  void text() && = delete;    // guard: uri_text_of_a_temporary
+  /// The text without its query, for messages. Only http(s) texts have a query; elsewhere `?` belongs to the key.
+  [[nodiscard]] std::string shown() const {
+    return scheme_.starts_with("http") ? text_.substr(0, text_.find('?')) : text_;
+  }
+
+ private:
+  uri() = default;
+  std::string text_, scheme_;
+  std::size_t rest_ = 0;
+};
+PENSTOCK_END

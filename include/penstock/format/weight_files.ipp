@@ -1,0 +1,107 @@
+#pragma once
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <penstock/format/detail/message.hpp>
+#include <penstock/format/natural.hpp>
+#include <penstock/format/weight_files.hpp>
+
+PENSTOCK_BEGIN
+namespace detail {
+/// `model-00002-of-00003.safetensors`, taken apart.
+struct counted_file {
+  std::string_view stem;  // "model"
+  std::string_view of;    // "00003", as written
+  u32 number = 0;
+  u32 count = 0;
+
+  static std::optional<counted_file> read(std::string_view name) {
+    name.remove_suffix(std::string_view{".safetensors"}.size());
+    auto const of = name.rfind("-of-");
+    if (of == name.npos || of == 0) return std::nullopt;
+    auto const dash = name.rfind('-', of - 1);
+    if (dash == name.npos) return std::nullopt;
+    counted_file f{name.substr(0, dash), name.substr(of + 4)};
+    auto const number = name.substr(dash + 1, of - dash - 1);
+    auto const whole = [](std::string_view text, u32& n) {
+      auto const end = text.data() + text.size();
+      auto const r = std::from_chars(text.data(), end, n);
+      return r.ec == std::errc{} && r.ptr == end && n <= 1'000'000;
+    };
+    if (!whole(number, f.number) || !whole(f.of, f.count)) return std::nullopt;
+    return f;
+  }
+  /// The file of the same set with another number.
+  std::string sibling(u32 n) const {
+    auto digits = std::to_string(n);
+    if (digits.size() < of.size()) digits.insert(0, of.size() - digits.size(), '0');
+    return joined(stem, "-", digits, "-of-", of, ".safetensors");
+  }
+};
+
+PENSTOCK_INLINE error missing_files(std::vector<std::string> const& missing, std::string_view why) {
+  constexpr std::size_t most = 20;
+  std::string list;
+  for (std::size_t i = 0; i < missing.size() && i < most; ++i) list += joined(i ? ", " : "", missing[i]);
+  if (missing.size() > most) list += joined(" and ", missing.size() - most, " more");
+  return {error_kind::not_found, joined("expected all files of weights that ", why, ", found ", missing.size(),
+                                        " missing: ", list, "; complete the download or upload")};
+}
+
+/// Files that count themselves: is the set one, and whole?
+PENSTOCK_INLINE result<void> check_counted(std::vector<std::string> const& files) {
+  std::optional<counted_file> set;
+  std::string_view named;
+  for (auto const& name : files) {
+    auto const f = counted_file::read(name);
+    if (!f) continue;
+    if (set && (set->stem != f->stem || set->count != f->count))
+      return error{error_kind::config, joined("expected one set of numbered files, found ", named, " and ", name,
+                                              "; add an index, or remove the files that do not belong to the model")};
+    if (!set) set = f, named = name;
+  }
+  if (!set) return {};
+  std::vector<std::string_view> there(files.begin(), files.end());
+  std::sort(there.begin(), there.end());
+  auto const here = [&](u32 n) {
+    return std::binary_search(there.begin(), there.end(), std::string_view{set->sibling(n)});
+  };
+  u32 const first = here(0) ? 0 : 1;
+  std::vector<std::string> missing;
+  for (u32 n = first; n < first + set->count; ++n)
+    if (!here(n)) missing.push_back(set->sibling(n));
+  if (!missing.empty()) return missing_files(missing, "the numbered ones count");
+  return {};
+}
+}  // namespace detail
+
+PENSTOCK_INLINE result<std::vector<std::string>> weight_files(std::span<std::string const> listing,
+                                                              shard_index const* index) {
+  std::vector<std::string> files;
+  if (index) {
+    std::vector<std::string_view> there(listing.begin(), listing.end());
+    std::sort(there.begin(), there.end());
+    for (auto const& f : index->files())
+      if (!std::binary_search(there.begin(), there.end(), std::string_view{f})) files.push_back(f);
+    if (!files.empty()) return detail::missing_files(files, "the index names");
+    return index->files();
+  }
+  for (auto const& f : listing)
+    if (f.ends_with(".safetensors") && f.find('/') == f.npos) files.push_back(f);
+  if (std::find(files.begin(), files.end(), "model.safetensors") != files.end())
+    return std::vector<std::string>{"model.safetensors"};
+  auto const consolidated = [](std::string const& f) { return f.starts_with("consolidated"); };
+  if (!std::all_of(files.begin(), files.end(), consolidated))
+    files.erase(std::remove_if(files.begin(), files.end(), consolidated), files.end());
+  if (files.empty())
+    return error{error_kind::not_found,
+                 detail::joined("expected a file of weights (*.safetensors), found none among ",
+                                detail::counted(listing.size(), "file"), "; check the URI")};
+  std::sort(files.begin(), files.end(), natural_less);
+  if (auto r = detail::check_counted(files); !r) return std::move(r).error();
+  return files;
+}
+PENSTOCK_END

@@ -1,0 +1,87 @@
+#pragma once
+#include <penstock/net/http_failure.hpp>
+
+PENSTOCK_BEGIN
+namespace net {
+namespace detail {
+inline bool letter_or_digit(char c) noexcept {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+inline std::string identifier(std::string_view text) {
+  std::string out;
+  for (char c : text.substr(0, 64))
+    if (letter_or_digit(c)) out += c;
+  return out;
+}
+
+inline std::string request_id(response_head const& head) {
+  std::string out;
+  for (char const* name : {"x-ms-request-id", "x-amz-request-id"})
+    if (auto const id = head.get(name)) {
+      for (char c : id->substr(0, 80))
+        if (letter_or_digit(c) || c == '-') out += c;
+      break;
+    }
+  return out;
+}
+
+inline std::string_view advice(error_kind kind, int status) noexcept {
+  if (status >= 300 && status < 400) return "redirects are not followed: give the address it points to";
+  switch (kind) {
+    case error_kind::not_found: return "check the container and the path";
+    case error_kind::access: return "check the credentials, their permissions and this machine's clock";
+    case error_kind::changed: return "the object was overwritten since it was first seen: load again";
+    case error_kind::format: return "the range must exist: the object is shorter than its header says";
+    default: return "check the address and the state of the object";
+  }
+}
+}  // namespace detail
+
+PENSTOCK_INLINE std::string store_code(response_head const& head, std::string_view body) {
+  if (auto const code = head.get("x-ms-error-code")) return detail::identifier(*code);
+  auto const begin = body.find("<Code>");
+  auto const end = body.find("</Code>");
+  if (begin == body.npos || end == body.npos || end < begin) return {};
+  return detail::identifier(body.substr(begin + 6, end - begin - 6));
+}
+
+PENSTOCK_INLINE error_kind kind_of(int status, std::string_view code) noexcept {
+  for (std::string_view part : {"Authentication", "Authorization", "NotPermitted"})
+    if (code.find(part) != code.npos) return error_kind::access;
+  switch (status) {
+    case 401:
+    case 403:
+    case 407: return error_kind::access;
+    case 404:
+    case 410: return error_kind::not_found;
+    case 412: return error_kind::changed;
+    case 416: return error_kind::format;
+    default: return error_kind::io;
+  }
+}
+
+PENSTOCK_INLINE error refused(response_head const& head, std::string_view body, std::string_view shown,
+                              std::optional<bytes> expected, std::string_view explain) {
+  int const status = head.status();
+  auto const code = store_code(head, body);
+  auto kind = kind_of(status, code);
+  std::string found = "found status " + std::to_string(status) + (code.empty() ? "" : " " + code);
+  if (auto const value = head.get("content-range"); status == 416 && value && expected)
+    if (auto const range = parse_content_range(*value); range && range->total && *range->total != *expected) {
+      kind = error_kind::changed;
+      found += ", and a size of " + std::to_string(range->total->count) + " bytes instead of " +
+               std::to_string(expected->count);
+    }
+  if (kind == error_kind::access && !explain.empty()) found += " (" + std::string(explain) + ")";
+  error e{kind, std::string(shown) + ": expected an answer with the object, " + found + "; " +
+                    std::string(detail::advice(kind, status))};
+  e.where().uri = shown;
+  e.where().attempts = 1;
+  e.where().http_status = status;
+  e.where().store_code = code;
+  e.where().request_id = detail::request_id(head);
+  return e;
+}
+}  // namespace net
+PENSTOCK_END

@@ -1,0 +1,153 @@
+#pragma once
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <utility>
+
+#include <penstock/pipeline/detail/admission.hpp>
+#include <penstock/pipeline/detail/destinations.hpp>
+#include <penstock/pipeline/detail/news_board.hpp>
+#include <penstock/pipeline/detail/progress_meter.hpp>
+#include <penstock/pipeline/load_options.hpp>
+#include <penstock/pipeline/readiness.hpp>
+
+PENSTOCK_BEGIN
+namespace detail {
+/// Counts down from many threads. Whoever takes a count to zero sees what all others did before they took theirs.
+class countdown {
+ public:
+  explicit countdown(std::size_t n) : left_(new std::atomic<u32>[n]) {}
+  void begin(std::size_t i, u32 n) { left_[i].store(n, std::memory_order_relaxed); }
+  /// @returns whether it is zero now
+  bool take(std::size_t i, u32 n = 1) { return left_[i].fetch_sub(n, std::memory_order_acq_rel) == n; }
+  [[nodiscard]] u32 left(std::size_t i) const { return left_[i].load(std::memory_order_acquire); }
+
+ private:
+  std::unique_ptr<std::atomic<u32>[]> left_;
+};
+
+/// All that the lanes of one load share: constant while they run, atomic, or under a mutex of its part.
+template <class Storage, class Device, class Sink>
+class load_state {
+ public:
+  static constexpr bool borrows = borrowing_sink<Sink, typename Device::stream>;
+
+  load_state(plan const& p, prepared const& pre, std::span<typename Storage::object const> pinned, Device& device,
+             Sink& to, load_options const& o, u32 lanes, bytes room)
+      : plan(p),
+        ready(pre),
+        objects(pinned),
+        sink(to),
+        options(o),
+        board(lanes),
+        reads(p, pre, room),
+        places(borrows ? 0 : p.parameters.size()),
+        keeps(p.groups.size()),
+        steps(p.groups.size()),
+        meter(o.watch, pre.read),
+        device_(device),
+        pieces_(p.parameters.size()),
+        layers_(p.layers) {
+    for (std::size_t i = 0; i < p.parameters.size(); ++i) pieces_.begin(i, p.parameters[i].pieces);
+    for (std::size_t i = 0; i < p.layers; ++i) layers_.begin(i, pre.layer_parameters[i]);
+    for (std::size_t i = 0; i < p.groups.size(); ++i) keeps.begin(i, p.groups[i].keeps);
+    for (std::size_t i = 0; i < p.groups.size(); ++i) steps.begin(i, p.groups[i].steps);
+  }
+
+  /// Before the first lane: asks for destinations, and announces what is complete from the start. @errors those of the sink
+  result<void> begin() {
+    for (auto const& p : plan.parameters) {
+      if constexpr (placing_sink<Sink>) {
+        if (auto r = bind(p, sink.destination(p)); !r) return r;
+        if (!places.bound(index_of(p.id))) {
+          (void)layers_.take(index_of(p.layer));
+          if (options.ready) readiness_writer::declined(*options.ready, p.id);
+        }
+      } else if constexpr (allocating_sink<Sink>) {
+        if (!p.pieces)
+          if (auto r = allocate(p); !r) return r;
+      }
+    }
+    for (u32 i = 0; i < plan.layers; ++i)
+      if (options.ready && !layers_.left(i)) readiness_writer::layer(*options.ready, layer_id{i});
+    meter.begin();
+    for (auto const& p : plan.parameters)
+      if (!p.pieces && !declined(index_of(p.id))) complete(index_of(p.id));
+    return {};
+  }
+
+  /// The next read for a lane: see `admission::next`.
+  result<u32> admit() {
+    return reads.next([this](u32 read) -> result<void> {
+      if constexpr (allocating_sink<Sink>) {
+        auto const& r = plan.reads[read];
+        for (u32 c = r.copies; c < r.copies_end; ++c)
+          if (auto const& copy = plan.copies[c]; copy.kind != plan_copy::what::keep && !places.bound(copy.to))
+            if (auto bound = allocate(plan.parameters[copy.to]); !bound) return bound;
+      }
+      return {};
+    });
+  }
+
+  [[nodiscard]] bool declined(u32 parameter) const noexcept { return !borrows && !places.bound(parameter); }
+
+  /// Calls the sink, one at a time unless it asked for more.
+  template <class F>
+  void call(F&& f) {
+    if (!options.serial_sink) return f();
+    std::lock_guard const lock(sink_m_);
+    f();
+  }
+  /// The events of `n` more copies into the parameter are done.
+  void landed(u32 parameter, u32 n) {
+    if (pieces_.take(parameter, n)) complete(parameter);
+  }
+  [[nodiscard]] u64 announced() const noexcept { return announced_.load(); }
+
+  penstock::plan const& plan;
+  prepared const& ready;
+  std::span<typename Storage::object const> const objects;
+  Sink& sink;
+  load_options const& options;
+  news_board board;
+  admission reads;
+  destinations places;
+  countdown keeps, steps;  ///< of each group: copies to come
+  progress_meter meter;
+  std::atomic<u64> staged{0};  ///< bytes of slots that lanes needed
+
+ private:
+  result<void> bind(parameter const& p, placement const& to) {
+    if (to.at && !writes_space<Device>(to.space)) {
+      error e{error_kind::usage, "expected a place that the device can write for parameter " + p.name +
+                                     ", found one in another memory space; load with a device of that space"};
+      e.where().tensor = p.name;
+      return e;
+    }
+    return places.bind(p, to, to.at && to.space == memory_space::host && device_.reaches(to.at));
+  }
+  result<void> allocate(parameter const& p) {
+    auto to = sink.allocate(p);
+    if (!to) return std::move(to.error());
+    if (!to->at)
+      return error{error_kind::usage, "expected memory for parameter " + p.name + " from the sink's allocate, found null"};
+    return bind(p, *to);
+  }
+  void complete(u32 parameter) {
+    auto const& p = plan.parameters[parameter];
+    announced_.fetch_add(1, std::memory_order_relaxed);
+    if constexpr (hears_ready<Sink>) call([&] { sink.ready(p); });
+    if (options.ready) readiness_writer::parameter(*options.ready, p.id);
+    if (!layers_.take(index_of(p.layer))) return;
+    if constexpr (hears_layer_ready<Sink>) call([&] { sink.layer_ready(p.layer); });
+    if (options.ready) readiness_writer::layer(*options.ready, p.layer);
+  }
+
+  Device& device_;
+  countdown pieces_, layers_;
+  std::mutex sink_m_;
+  std::atomic<u64> announced_{0};
+};
+}  // namespace detail
+PENSTOCK_END

@@ -1,0 +1,27 @@
+#pragma once
+#include <vector>
+
+#include <penstock/core/read.hpp>
+#include <penstock/core/index.hpp>
+
+PENSTOCK_BEGIN
+namespace detail {
+/// free -> filling -> full -> draining -> free.
+///
+/// Its lane's thread owns a slot in every state. The bytes belong to nobody while free, to the storage while filling, to
+/// the lane while full, and to the device, which only reads them, while draining.
+enum class slot_state : u8 { free, filling, full, draining };
+
+/// One read on its way, and the memory that it passes through unless it is direct.
+template <class Device>
+struct slot {
+  slot_state state = slot_state::free;
+  bool direct = false;              ///< the bytes go straight into parameters: `at` is not used
+  u32 read = 0;                     ///< into plan.reads
+  u64 order = 0;                    ///< grows with each filling: finds the oldest
+  std::byte* at = nullptr;
+  typename Device::event done{};    ///< of the copies out of it
+  std::vector<scatter> to{};        ///< of the read; kept, so that no read allocates once this is warm
+};
+}  // namespace detail
+PENSTOCK_END

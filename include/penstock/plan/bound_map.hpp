@@ -1,0 +1,148 @@
+#pragma once
+#include <optional>
+#include <vector>
+
+#include <penstock/arch/map_view.hpp>
+#include <penstock/format/config.hpp>
+#include <penstock/plan/share.hpp>
+
+PENSTOCK_BEGIN
+namespace detail {
+/// Which line of a map claims a name, and the values of its wildcards (layer, expert).
+struct hit {
+  u32 line = 0;
+  std::array<u32, 2> index{};
+};
+
+/// A map with a config's numbers put in: active rules, ranges and shapes.
+class bound_map {
+ public:
+  /// @errors config: a number that an active rule needs is not there
+  static result<bound_map> bind(map_view const& map, model_config const& config);
+
+  /// @cost one pass over the name, one look-up, one comparison; no allocation
+  [[nodiscard]] std::optional<hit> match(std::string_view name) const noexcept;
+
+  [[nodiscard]] map_view const& map() const noexcept { return map_; }
+  [[nodiscard]] arch::rule const& rule_of(std::size_t line) const noexcept { return map_.rules()[map_.lines()[line].rule]; }
+  [[nodiscard]] bound_rule const& bound_of(std::size_t line) const noexcept { return bound_[map_.lines()[line].rule]; }
+  [[nodiscard]] std::string_view suffix_of(std::size_t line) const noexcept { return map_.suffixes()[map_.lines()[line].suffix]; }
+  [[nodiscard]] std::vector<bound_rule> const& bound() const& noexcept { return bound_; }
+  /// Is this line's tensor expected or possible under this config?
+  [[nodiscard]] bool possible(std::size_t line) const noexcept {
+    auto const& b = bound_of(line);
+    return b.active && (b.bias || !is_bias(line));
+  }
+  [[nodiscard]] bool is_bias(std::size_t line) const noexcept {
+    return rule_of(line).what == arch::rule::linear && suffix_of(line) == quant::bias.suffix;
+  }
+  /// The checkpoint name of a line, its wildcards replaced.
+  [[nodiscard]] std::string name(std::size_t line, std::array<u64, 2> index) const;
+
+ private:
+  map_view map_;
+  std::vector<bound_rule> bound_;
+  explicit bound_map(map_view const& m) : map_(m) {}
+};
+
+/// `pattern` with its first `*` replaced by a, its second by b.
+inline std::string filled_in(std::string_view pattern, u64 a, u64 b) {
+  std::string s;
+  bool first = true;
+  for (char c : pattern)
+    if (c == '*')
+      s += std::to_string(first ? a : b), first = false;
+    else
+      s += c;
+  return s;
+}
+
+inline std::string bound_map::name(std::size_t line, std::array<u64, 2> index) const {
+  auto const& r = rule_of(line);
+  auto const pattern = arch::name_of(r, suffix_of(line));
+  return r.path[1].empty() ? filled_in(pattern.view(), index[1], 0) : filled_in(pattern.view(), index[0], index[1]);
+}
+
+inline result<bound_map> bound_map::bind(map_view const& map, model_config const& config) {
+  bound_map m{map};
+  std::optional<error> missing;
+  arch::rule const* asking = nullptr;
+  auto number = [&](char const* key) -> u64 {
+    if (auto const n = config.number(key)) return *n;
+    if (!missing) {
+      auto const name = arch::name_of(*asking);
+      missing = error{error_kind::config, "expected the number \"" + std::string{key} + "\" in config.json, which " + std::string{name.view()} +
+                                              " of architecture " + std::string{map.arch_name()} + " needs, found none; correct config.json or choose another --arch"};
+    }
+    return 0;
+  };
+  for (auto const& r : map.rules()) {
+    asking = &r;
+    bound_rule b;
+    b.active = r.what != arch::rule::removed && (!r.conditional || r.only_if.value(number)) && (r.not_if.zero() || !r.not_if.value(number));
+    if (b.active) {
+      for (unsigned w = 0; w < 2; ++w) b.lo[w] = r.each[w].lo.value(number), b.hi[w] = r.each[w].hi.value(number);
+      b.n = r.n.value(number), b.k = r.k.value(number), b.inner = r.inner.value(number);
+      b.heads = r.heads.value(number), b.vocab_unit = r.vocab_unit.value(number);
+      b.bias = r.has_bias && r.bias_if.value(number);
+    }
+    m.bound_.push_back(b);
+  }
+  if (missing) return std::move(*missing);
+  for (auto const& b : m.bound_)
+    for (unsigned w = 0; w < 2; ++w)
+      if (b.hi[w] > 1'000'000)
+        return error{error_kind::config, "expected at most a million layers or experts, found " + std::to_string(b.hi[w]) + " in config.json"};
+  return m;
+}
+
+/// A 64-bit hash is no proof: does the rule's path with this suffix spell the name?
+inline bool spells(arch::rule const& r, std::string_view suffix, std::string_view name) noexcept {
+  char const *p = name.data(), *const end = p + name.size();
+  auto part = [&](std::string_view s) {
+    for (char c : s) {
+      if (c == '*') {
+        while (p != end && arch::is_digit(*p)) ++p;
+      } else if (p == end || *p++ != c) {
+        return false;
+      }
+    }
+    return true;
+  };
+  bool first = true;
+  for (auto const& s : r.path)
+    if (!s.empty()) {
+      if (!first && (p == end || *p++ != '.')) return false;
+      first = false;
+      if (!part(s)) return false;
+    }
+  return part(suffix) && p == end;
+}
+
+inline std::optional<hit> bound_map::match(std::string_view name) const noexcept {
+  auto const c = arch::canonical(name);
+  if (c.bad) return std::nullopt;
+  auto const buckets = map_.buckets();
+  auto const b = static_cast<std::size_t>(c.hash & (buckets.size() - 2));  // their number is a power of two
+  for (u32 i = buckets[b]; i < buckets[b + 1]; ++i) {
+    auto const& line = map_.lines()[i];
+    if (line.hash != c.hash || line.numbers != c.numbers) continue;
+    if (!possible(i)) continue;
+    auto const& r = map_.rules()[line.rule];
+    auto const& bound = bound_[line.rule];
+    hit h{i, {}};
+    bool fits = true;
+    unsigned w = r.path[1].empty();  // a rule with experts and no layers has its number in index[1]
+    for (unsigned s = 0; s < line.numbers; ++s)
+      if (line.wild >> s & 1) {
+        fits &= c.value[s] >= bound.lo[w] && c.value[s] < bound.hi[w];
+        h.index[w++] = c.value[s];
+      } else {
+        fits &= c.value[s] == line.value[s];
+      }
+    if (fits && spells(r, suffix_of(i), name)) return h;
+  }
+  return std::nullopt;
+}
+}  // namespace detail
+PENSTOCK_END

@@ -1,0 +1,90 @@
+#pragma once
+#include <vector>
+
+#include <penstock/plan/bound_map.hpp>
+
+PENSTOCK_BEGIN
+namespace detail {
+/// Which box of a checkpoint tensor goes where in its parameter, in stored elements. Computed once for a table line.
+struct landing {
+  unsigned axes = 0;                              ///< 1 or 2; further dimensions are `inner`
+  std::array<u64, 2> stored_extents{1, 1};        ///< of the tensor, as it must be in the file
+  std::array<extent, 2> source{};                 ///< what this rank takes of it
+  std::array<u64, 2> first{};                     ///< where that begins in the parameter
+  std::array<u64, 2> local{};                     ///< what this piece occupies there; more than it takes: zeros
+  std::array<u64, 2> parameter_extents{1, 1};
+  u64 inner = 1;
+
+  /// The tensor's shape.
+  shape stored_shape(unsigned rank) const noexcept {
+    shape s;
+    for (unsigned d = 0; d < axes; ++d) s.push_back(stored_extents[d]);
+    if (rank == 3) s.push_back(inner);
+    return s;
+  }
+};
+
+/// The part that a line stands for under a scheme; nothing where the scheme has none of that suffix.
+inline std::optional<quant::part> part_of(bound_map const& m, std::size_t line, std::size_t scheme) noexcept {
+  auto const& r = m.rule_of(line);
+  if (r.what == arch::rule::tensor)
+    return quant::part{"", r.type, {quant::out, r.rank > 1 ? quant::in : quant::axis{}}, quant::part::payload, r.may_be_absent};
+  if (m.is_bias(line)) return quant::bias;
+  auto const& s = m.map().schemes()[r.never_quantised ? 0 : scheme];
+  for (std::size_t i = 0; i < s.count; ++i)
+    if (s.parts[i].suffix == m.suffix_of(line)) return s.parts[i];
+  return std::nullopt;
+}
+
+/// @errors plan: what does not divide; config: a number that the scheme needs is not there
+inline result<landing> land(bound_map const& m, std::size_t line, quant::part const& p, model_config const& config, topology const& at) {
+  auto const rules = m.map().rules();
+  auto const& r = m.rule_of(line);
+  landing l;
+  if (p.what == quant::part::per_piece) {
+    l.axes = 1, l.source[0] = {0, 1}, l.first[0] = r.piece, l.local[0] = 1, l.parameter_extents[0] = r.pieces;
+    return l;
+  }
+  l.inner = r.rank == 3 ? m.bound_of(line).inner : 1;
+  std::optional<error> missing;
+  auto number = [&](char const* key) -> u64 {
+    if (auto const n = config.number(key)) return *n;
+    missing = error{error_kind::config, "expected the number \"" + std::string{key} + "\" in the quantisation config, found none"};
+    return 1;
+  };
+  for (unsigned d = 0; d < 2; ++d) {
+    auto const& a = p.axes[d];
+    if (a.of == quant::axis::none) break;
+    u64 const per = std::max<u64>(1, a.per.value(number));
+    if (missing) return std::move(*missing);
+    auto one = [&](std::size_t rule) -> result<share> {
+      auto const& b = m.bound()[rule];
+      auto s = share_of(rules[rule], b, a.of, at.of(rules[rule].over));
+      if (!s) return s;
+      u64 const total = a.of == quant::axis::out_features ? b.n : b.k;
+      return stored(*s, total, a, per, rules[rule].piece + 1 == rules[rule].pieces, rules[rule], p.suffix);
+    };
+    std::size_t const self = m.map().lines()[line].rule;
+    auto const mine = one(self);
+    if (!mine) return mine.error();
+    auto const& b = m.bound_of(line);
+    u64 const total = a.of == quant::axis::out_features ? b.n : a.of == quant::axis::in_features ? b.k : 1;
+    l.axes = d + 1;
+    l.stored_extents[d] = (total + per - 1) / per;
+    l.source[d] = mine->mine, l.local[d] = mine->local, l.parameter_extents[d] = mine->local;
+    if (a.of == quant::axis::out_features && r.pieces > 1) {  // pieces stack along N, by stored extents
+      u64 before = 0, all = 0;
+      for (std::size_t i = 0; i < rules.size(); ++i)
+        if (m.bound()[i].active && rules[i].live() && rules[i].to == r.to && rules[i].pieces == r.pieces && arch::same_scope(rules[i], r)) {
+          auto const other = one(i);
+          if (!other) return other.error();
+          all += other->local;
+          if (rules[i].piece < r.piece) before += other->local;
+        }
+      l.first[d] = before, l.parameter_extents[d] = all;
+    }
+  }
+  return l;
+}
+}  // namespace detail
+PENSTOCK_END

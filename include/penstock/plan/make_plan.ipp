@@ -1,0 +1,139 @@
+#pragma once
+#include <chrono>
+
+#include <penstock/core/separate.hpp>
+#include <penstock/plan/make_plan.hpp>
+#include <penstock/plan/planner.hpp>
+
+#include <penstock/plan/planner.ipp>
+
+PENSTOCK_BEGIN
+namespace detail {
+/// Hash of what a plan is made from, without the rank: ranks that agree on it agree on the plan.
+class input_hasher {
+ public:
+  void add(std::string_view s) {
+    h_.add(s);
+    h_.add('\0');
+  }
+  void add(u64 n) {
+    for (unsigned i = 0; i < 8; ++i) h_.add(static_cast<char>(n >> 8 * i));
+  }
+  [[nodiscard]] u64 value() const noexcept { return h_.hash; }
+
+ private:
+  arch::fnv h_;
+};
+
+PENSTOCK_INLINE u64 hash_of_inputs(checkpoint const& weights, model_config const& config, map_view const& map, topology const& at, plan_options const& o) {
+  input_hasher h;
+  h.add(u64{PENSTOCK_VERSION_MAJOR} << 32 | u64{PENSTOCK_VERSION_MINOR} << 16 | PENSTOCK_VERSION_PATCH);
+  for (auto const& s : weights.shards) h.add(s.name), h.add(s.size.count), h.add(s.version);
+  for (auto const& t : weights.tensors) {
+    h.add(t.name), h.add(static_cast<u64>(t.type)), h.add(index_of(t.shard)), h.add(t.where.first.count), h.add(t.where.size.count);
+    for (auto const e : t.shape.extents()) h.add(e);
+  }
+  h.add(config.fingerprint());
+  h.add(map.arch_name());
+  for (auto const& s : map.schemes()) h.add(s.name);
+  for (auto const& r : map.rules()) {
+    auto const from = arch::name_of(r), to = arch::target_of(r);
+    h.add(from.view()), h.add(to.view()), h.add(static_cast<u64>(r.how)), h.add(static_cast<u64>(r.over)), h.add(u64{r.piece} << 8 | r.pieces);
+  }
+  h.add(at.tp), h.add(at.ep), h.add(at.pp);
+  for (auto const& g : at.groups) h.add(g ? g->size : 0);
+  h.add(o.memory_limit.count), h.add(o.slot.count), h.add(o.lanes), h.add(o.storage.gap.count);
+  return h.value();
+}
+
+PENSTOCK_INLINE result<void> check_topology(topology const& at) {
+  auto no = [](std::string expected, std::string found) {
+    return error{error_kind::plan, "expected " + std::move(expected) + ", found " + std::move(found)};
+  };
+  if (!at.tp || !at.ep || !at.pp) return no("tp, ep and pp of at least 1", "tp " + std::to_string(at.tp) + ", ep " + std::to_string(at.ep) + ", pp " + std::to_string(at.pp));
+  if (at.tp % at.ep) return no("an ep that divides tp " + std::to_string(at.tp), "ep " + std::to_string(at.ep) + "; sizes that would do: " + divisors_of(at.tp));
+  if (at.pp != 1) return no("pp 1 (this version divides a model over tensor and expert parallel ranks, not into stages)", "pp " + std::to_string(at.pp));
+  if (at.rank >= at.ranks()) return no("a rank below " + std::to_string(at.ranks()), "rank " + std::to_string(at.rank));
+  for (auto const& g : at.groups)
+    if (g && (!g->size || g->rank >= g->size)) return no("a place inside its group of ranks", "rank " + std::to_string(g->rank) + " of " + std::to_string(g->size));
+  return {};
+}
+
+/// Quantisation cannot be dropped: what config.json declares must be among the schemes.
+PENSTOCK_INLINE result<void> check_declaration(model_config const& config, map_view const& map) {
+  auto const* declared = config.quantization();
+  if (!declared || map.identity()) return {};
+  for (auto const& s : map.schemes())
+    if (s.name == declared->method) return {};
+  std::string allowed;
+  for (auto const& s : map.schemes()) allowed += (allowed.empty() ? "" : ", ") + std::string{s.name};
+  return error{error_kind::config, "config.json declares quantisation \"" + declared->method + "\" in " + declared->where + "; expected one of the schemes " + allowed +
+                                       "; add the scheme that reads it to the pipeline's quant policy"};
+}
+
+/// Every tensor is a parameter of the same name, whole.
+PENSTOCK_INLINE std::vector<transfer> take_as_stored(checkpoint const& weights, plan& p) {
+  std::vector<transfer> all;
+  for (auto const& t : weights.tensors) {
+    parameter q;
+    q.name = t.name, q.type = t.type, q.shape = t.shape, q.size = t.where.size, q.id = param_id{static_cast<u32>(p.parameters.size())};
+    u64 rows = 1;
+    for (unsigned d = 0; d + 1 < t.shape.rank(); ++d) rows *= t.shape[d];
+    q.row = rows && q.size.count % rows == 0 ? bytes{q.size.count / rows} : q.size;
+    if (q.size.count) {
+      ++p.tensors;
+      all.push_back({t.shard, q.id, t.where.first.count, q.size.count, 0, q.size.count, q.size.count, 1, q.row.count});
+    }
+    p.parameters.push_back(std::move(q));
+  }
+  p.layers = 1;
+  std::sort(all.begin(), all.end(), [](transfer const& a, transfer const& b) { return a.object != b.object ? a.object < b.object : a.from < b.from; });
+  return all;
+}
+
+/// The proof that is made for every plan: each byte of each parameter has one copy. Boxes of one parameter do not overlap
+/// (pieces stack by sums of extents, and each tensor was seen once), so their sizes must add up to the parameter's.
+PENSTOCK_INLINE result<void> every_byte_once(plan const& p) {
+  std::vector<u64> written(p.parameters.size());
+  for (auto const& c : p.copies) written[c.to] += u64{c.rows} * c.width;
+  for (auto const& q : p.parameters)
+    if (written[index_of(q.id)] != q.size.count)
+      return error{error_kind::plan, "parameter \"" + q.name + "\": expected " + std::to_string(q.size.count) + " bytes, found tensors for " +
+                                         std::to_string(written[index_of(q.id)]) + "; this weight map does not describe the parameter completely"};
+  return {};
+}
+}  // namespace detail
+
+PENSTOCK_INLINE result<plan> make_plan(checkpoint const& weights, model_config const& config, map_view const& map, topology const& at, plan_options const& o) {
+  auto const begin = std::chrono::steady_clock::now();
+  if (auto r = detail::check_topology(at); !r) return std::move(r).error();
+  if (auto r = detail::check_declaration(config, map); !r) return std::move(r).error();
+  if (weights.tensors.size() > ~u32{} / 4) return error{error_kind::plan, "expected at most a billion tensors, found " + std::to_string(weights.tensors.size())};
+  plan p;
+  p.uri = weights.uri, p.rank = at.rank, p.ranks = at.ranks();
+  for (auto const& s : weights.shards) p.objects.push_back(s.name);
+  if (weights.ignored) p.notices.push_back(std::to_string(weights.ignored) + (weights.ignored == 1 ? " tensor" : " tensors") + " ignored: the index gives another file for the same name, or none");
+
+  std::vector<detail::transfer> transfers;
+  if (map.identity()) {
+    transfers = detail::take_as_stored(weights, p);
+  } else {
+    auto bound = detail::bound_map::bind(map, config);
+    if (!bound) return std::move(bound).error();
+    auto t = detail::planner{weights, config, *bound, at, p}.run();
+    if (!t) return std::move(t).error();
+    transfers = *std::move(t);
+  }
+  auto memory = detail::divide_memory(o, bytes{0});
+  if (!memory) return std::move(memory).error();
+  p.memory = *memory;
+  detail::read_packer pack{p, p.memory.slot, o.storage.gap};
+  for (auto const& t : transfers) pack.add(t);
+  pack.finish();
+  p.discarded = p.read - p.needed;
+  if (auto r = detail::every_byte_once(p); !r) return std::move(r).error();
+  p.input_hash = detail::hash_of_inputs(weights, config, map, at, o);
+  p.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return p;
+}
+PENSTOCK_END

@@ -1,0 +1,90 @@
+#pragma once
+#include <array>
+#include <concepts>
+#include <string_view>
+
+#include <penstock/core/dtype.hpp>
+#include <penstock/quant/dim.hpp>
+#include <penstock/tensor/retention.hpp>
+
+PENSTOCK_BEGIN
+namespace quant {
+/// One stored axis of a part: which logical axis of the linear [N, K] it runs along, and how many logical elements one
+/// stored element covers.
+struct axis {
+  enum along : u8 { none, out_features, in_features, one } of = none;
+  dim per = 1;
+  bool ragged = false;  ///< may the last unit be incomplete (block scales), or must the unit divide (packed words)?
+};
+inline constexpr axis out{axis::out_features, 1, false};  ///< N
+inline constexpr axis in{axis::in_features, 1, false};    ///< K
+inline constexpr axis unit{axis::one, 1, false};          ///< an extent of one
+
+/// `in / 8`: one stored element covers eight of K.
+constexpr axis operator/(axis a, dim per) { return a.per = per, a; }
+/// `up(out, block)`: one stored element covers `block` of N, the last one perhaps fewer.
+constexpr axis up(axis a, dim per) { return a.per = per, a.ragged = true, a; }
+
+/// One tensor that a scheme stores for a linear whose logical shape is [N, K].
+struct part {
+  enum role : u8 {
+    payload,    ///< copied bit for bit
+    scale,      ///< cut with the payload, in units of its axes
+    per_piece,  ///< one number; a fused parameter holds one for each piece
+    note,       ///< known, never a parameter
+  };
+  std::string_view suffix;  ///< in the file, e.g. ".weight"; the parameter is called the same
+  dtype type = dtype::any_float;
+  std::array<axis, 2> axes{};  ///< in stored order
+  role what = payload;
+  bool optional = false;
+
+  constexpr part may_be_absent() const {
+    auto p = *this;
+    return p.optional = true, p;
+  }
+};
+constexpr part payload(std::string_view suffix, dtype t, axis first, axis second) { return {suffix, t, {first, second}, part::payload, false}; }
+constexpr part scale(std::string_view suffix, dtype t, axis first, axis second = {}) { return {suffix, t, {first, second}, part::scale, false}; }
+constexpr part scalar(std::string_view suffix, dtype t) { return {suffix, t, {}, part::per_piece, false}; }
+constexpr part note(std::string_view suffix, dtype t) { return {suffix, t, {}, part::note, false}; }
+
+/// The parts of a linear, in a scheme's own words: `linear_is(payload(...), scale(...))`.
+template <std::size_t Count>
+struct parts {
+  std::array<part, Count> list;
+};
+template <class... Part>
+constexpr parts<sizeof...(Part)> linear_is(Part... p) {
+  return {{p...}};
+}
+
+/// The bias of a linear is a part of every scheme: [N], as the file has it.
+inline constexpr part bias{".bias", dtype::any_float, {out, axis{}}, part::payload, false};
+}  // namespace quant
+
+/// How a linear's weight is stored. Nothing in it names an architecture.
+///
+///   Q::name      for options and messages
+///   Q::linear    `linear_is(payload(...), scale(...), ...)`
+///   Q::dequantise (optional)  a retained_group that gives plain numbers: the scale waits, the weight streams past it
+template <class Q>
+concept quant_scheme = requires {
+  { Q::name } -> std::convertible_to<std::string_view>;
+  Q::linear.list.size();
+  { Q::linear.list[0] } -> std::convertible_to<quant::part>;
+};
+
+/// Can this scheme give back plain numbers?
+template <class Q>
+concept dequantises = requires { typename Q::dequantise; } && retained_group<typename Q::dequantise>;
+
+/// A scheme as a plain value.
+struct scheme_view {
+  std::string_view name;
+  quant::part const* parts = nullptr;
+  std::size_t count = 0;
+};
+template <quant_scheme Q>
+inline constexpr scheme_view view_of_scheme{Q::name, Q::linear.list.data(), Q::linear.list.size()};
+PENSTOCK_END

@@ -1,0 +1,15 @@
+// error: it_ends_with_its_lease__keep_to_owned_instead
+// error(clang): deleted constructor of .*borrowed_tensor
+// guard: borrowed_is_pinned
+#include <penstock/tensor/borrowed.hpp>
+#include <vector>
+
+void look(penstock::borrowed_tensor const& t) {
+#ifdef COMPILE_FAIL
+  std::vector<penstock::borrowed_tensor> kept;
+  kept.emplace_back(t);
+#else
+  std::vector<penstock::owned_tensor<penstock::host_memory>> kept;
+  if (auto copy = t.to_owned()) kept.emplace_back(*std::move(copy));
+#endif
+}

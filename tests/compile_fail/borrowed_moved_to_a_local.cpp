@@ -1,0 +1,14 @@
+// error: it_ends_with_its_lease__keep_to_owned_instead
+// error(clang): deleted constructor of .*borrowed_tensor
+// guard: borrowed_is_pinned
+#include <penstock/tensor/borrowed.hpp>
+
+void look(penstock::borrowed_tensor& t) {
+#ifdef COMPILE_FAIL
+  auto const kept = std::move(t);
+  (void)kept.size();
+#else
+  auto const kept = t.to_owned();
+  (void)kept->size();
+#endif
+}

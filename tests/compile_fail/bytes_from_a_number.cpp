@@ -1,0 +1,12 @@
+// error: bytes
+#include <penstock/core/bytes.hpp>
+
+void read(penstock::bytes size);
+
+void f(unsigned elements) {
+#ifdef COMPILE_FAIL
+  read(elements);
+#else
+  read(penstock::bytes{elements});
+#endif
+}

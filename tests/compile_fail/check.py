@@ -1,0 +1,75 @@
+"""Compiles one program twice: plain, which must pass, and with -DCOMPILE_FAIL, which must fail for the stated reason.
+
+usage: check.py SOURCE -- COMPILER [FLAG...]
+
+The reason stands in the source as a regular expression over the compiler's own words (the lines in which it repeats the
+source do not count):
+
+    // error: REGEX
+    // error(clang): REGEX      only where one compiler says it in other words; (gcc) likewise
+"""
+
+import os
+import re
+import subprocess
+import sys
+
+QUIET = ["-fsyntax-only", "-fdiagnostics-color=never"]
+ECHO = {"gcc": "-fno-diagnostics-show-caret", "clang": "-fno-caret-diagnostics"}
+
+
+def kind_of(compiler):
+    """gcc or clang, by what the command says of itself."""
+    said = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout
+    return "clang" if "clang" in said else "gcc"
+
+
+def reason_in(text, kind):
+    """The regular expression that `kind` has to print, or None."""
+    for label in (rf"\({kind}\)", ""):
+        found = re.search(rf"^// error{label}: (.+?)\s*$", text, re.M)
+        if found:
+            return found.group(1)
+    return None
+
+
+def form_faults(text):
+    """What is wrong with the form of a program, as sentences."""
+    faults = []
+    if not re.search(r"^// error: .+", text, re.M):
+        faults.append("has no line '// error: REGEX'")
+    if not re.search(r"^\s*#\s*ifdef COMPILE_FAIL\b(?:(?!^\s*#\s*endif).)*^\s*#\s*else\b", text, re.M | re.S):
+        faults.append("has no '#ifdef COMPILE_FAIL ... #else ... #endif': the correction stands in the #else part")
+    return faults
+
+
+def compile_with(command, kind, *extra):
+    """The exit status and the diagnostics of one compilation."""
+    run = subprocess.run([*command, *QUIET, ECHO[kind], *extra], capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
+    return run.returncode, run.stdout + run.stderr
+
+
+def main():
+    split = sys.argv.index("--")
+    source, command = sys.argv[1], sys.argv[split + 1 :]
+    kind = kind_of(command[0])
+    with open(source, encoding="utf-8") as file:
+        text = file.read()
+
+    faults = form_faults(text)
+    if faults:
+        sys.exit(f"{source}: " + "; ".join(faults))
+    reason = reason_in(text, kind)
+
+    status, said = compile_with(command, kind, source)
+    if status != 0:
+        sys.exit(f"{source}: the control does not compile\n{said}")
+    status, said = compile_with(command, kind, "-DCOMPILE_FAIL", source)
+    if status == 0:
+        sys.exit(f"{source}: compiles, but must not")
+    if not re.search(reason, said):
+        sys.exit(f"{source}: fails for another reason than /{reason}/\n{said}")
+
+
+if __name__ == "__main__":
+    main()

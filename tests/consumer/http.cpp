@@ -1,0 +1,3 @@
+#include <penstock/penstock.hpp>
+
+int main() { return penstock::result<int>{21}.value() == 21 ? 0 : 1; }

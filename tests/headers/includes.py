@@ -1,0 +1,54 @@
+"""What the headers include, read from their text. Shared by the structural tests."""
+
+import re
+from pathlib import Path
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
+THIRD_PARTY = re.compile(r"^(simdjson|curl/|openssl/|pugixml|re2/|CLI/|boost/|cuda|nccl|nvtx)")
+
+
+def without_comments(text):
+    """The text with its comments blanked; lines keep their numbers."""
+    blank = lambda found: re.sub(r"[^\n]", " ", found.group(0)) if found.group(0)[0] == "/" else found.group(0)
+    return re.sub(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', blank, text, flags=re.S)
+
+
+class tree:
+    """The files under an include folder, and what reaches what."""
+
+    def __init__(self, root):
+        self.root = Path(root)
+        found = [p for p in self.root.glob("penstock/**/*") if p.suffix in (".hpp", ".ipp")]
+        self.files = {p.relative_to(self.root).as_posix(): without_comments(p.read_text(encoding="utf-8")) for p in sorted(found)}
+
+    def headers(self):
+        return [name for name in self.files if name.endswith(".hpp")]
+
+    def includes(self, name):
+        """(line, quote, included) of each include of one file."""
+        text = self.files[name]
+        return [(text.count("\n", 0, m.start()) + 1, m.group(1), m.group(2)) for m in INCLUDE.finditer(text)]
+
+    def closure(self, name):
+        """What a header reaches: {file: the file that includes it}, for the library's files and for all others."""
+        own, others, todo = {name: None}, {}, [name]
+        while todo:
+            here = todo.pop()
+            for _, _, there in self.includes(here):
+                if there in self.files and there not in own:
+                    own[there] = here
+                    todo.append(there)
+                elif there not in self.files and not there.startswith("penstock/"):
+                    others.setdefault(there, here)
+        return own, others
+
+    def third_party(self, name):
+        """The includes of other projects that a header reaches: {include: the file that has it}."""
+        return {there: here for there, here in self.closure(name)[1].items() if THIRD_PARTY.match(there)}
+
+    def chain(self, own, name):
+        """How `name` was reached, for a message: a <- b <- c."""
+        steps = [name]
+        while own.get(steps[-1]):
+            steps.append(own[steps[-1]])
+        return " <- ".join(steps)

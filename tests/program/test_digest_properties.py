@@ -1,0 +1,129 @@
+"""What `penstock load` loads is, bit for bit, what the reference says: random checkpoints, tp, slots, limits, ownerships."""
+
+import os
+import random
+
+from support import program
+from support.azurite import Azurite
+from support.program import ProgramTest
+
+from penstock_reference import generators
+from penstock_reference.architectures import parameters, possible_tp
+from penstock_reference.checkpoint import Checkpoint
+
+# PENSTOCK_SEED=n runs one other series; PENSTOCK_CASE=n one case of it alone.
+SEED = int(os.environ.get("PENSTOCK_SEED", "1"))
+ONLY = os.environ.get("PENSTOCK_CASE")
+LOCAL, REMOTE = 120, 24
+KIB = 1024
+SLOTS = [4, 8, 12, 20, 64, 256, 1024]
+
+
+def cases(count):
+    return range(count) if ONLY is None else [int(ONLY)]
+
+
+class Digests(ProgramTest):
+    def choices(self, rng, tp, remote):
+        """Options of one load; some loads get none."""
+        options = []
+        slot = rng.choice([None, *SLOTS])
+        if slot:
+            options += ["--slot", f"{slot}KiB"]
+        # Every rank needs a few slots and, over the network, buffers for its connections.
+        least = max(1 if not remote else 16, tp * (slot or 1024) * 8 // KIB + (tp * 4 if remote else 0))
+        limit = rng.choice([None, least, 64, 1024])
+        if limit:
+            options += ["--memory-limit", f"{max(limit, least)}MiB"]
+        options += rng.choice([[], *(["--ownership", o] for o in ("borrow", "own", "place"))])
+        options += rng.choice([[], [], ["--device", "host"], ["--exchange", "independent"], ["--progress"]])
+        return options
+
+    def one(self, case, uri_of, remote):
+        """One checkpoint, loaded in up to three ways."""
+        rng = random.Random(f"{SEED} {remote} {case}")
+        folder = self.folder / f"m{case}"
+        if rng.random() < 0.7:
+            architecture, (config, aim) = "llama", generators.random_llama(rng, folder)
+            sizes, declared = possible_tp(config), rng.choice([[], ["--arch", "llama"]])
+        else:
+            generators.random_as_stored(rng, folder)
+            architecture, aim, sizes, declared = "as_stored", 1, [1, 2, 3], ["--arch", "as_stored"]
+        uri, env = uri_of(folder, case)
+        checkpoint = Checkpoint(folder)
+        for tp in sorted({aim, rng.choice(sizes), rng.choice(sizes)}):
+            ranks = {rank: list(parameters(checkpoint, architecture, tp, rank)) for rank in range(tp)}
+            one_rank = rng.randrange(tp) if rng.random() < 0.2 else None
+            if one_rank is not None:
+                ranks = {one_rank: ranks[one_rank]}
+            options = [*declared, *self.choices(rng, tp, remote == "az")]
+            if tp > 1 or rng.random() < 0.5:
+                options += ["--tp", str(tp)]
+            if one_rank is not None:
+                options += ["--rank", str(one_rank)]
+            elif rng.random() < 0.3:
+                options += ["--rank", "all"]
+            with self.subTest(seed=SEED, case=case, remote=remote, arch=architecture, options=" ".join(options)):
+                made, digests, report = self.load(uri, *options, env=env)
+                self.compare(digests, ranks, made)
+                self.consistent(report, ranks, checkpoint, made)
+
+    def compare(self, digests, ranks, made):
+        want = {(rank, p.name): p.line(rank) for rank, ps in ranks.items() for p in ps}
+        self.assertEqual(sorted(want.keys() - digests.keys()), [], f"not loaded\n{made}")
+        self.assertEqual(sorted(digests.keys() - want.keys()), [], f"loaded, but no parameter\n{made}")
+        wrong = [f"expected {want[key]}\nfound    {digests[key]}" for key in want if want[key] != digests[key]]
+        self.assertEqual(wrong[:5], [], f"{len(wrong)} of {len(want)} differ\n{made}")
+
+    def consistent(self, report, ranks, checkpoint, made):
+        """The report agrees with itself and with what was loaded."""
+        by_rank = {r["rank"]: r for r in report["ranks"]}
+        self.assertEqual(sorted(by_rank), sorted(ranks), made)
+        for rank, ps in ranks.items():
+            mine = by_rank[rank]
+            needed = sum(p.from_file for p in ps)
+            self.assertEqual(mine["bytes_needed"], needed, made)
+            self.assertEqual(mine["parameters"], len(ps), made)
+            self.assertLessEqual(mine["tensors"], len(checkpoint.tensors), made)
+            self.assertEqual(mine["bytes_read"] - mine["bytes_discarded"], needed, f"each byte is used or discarded\n{made}")
+            self.assertEqual(mine["bytes_exchanged"], 0, made)
+            if needed:
+                self.assertGreater(mine["requests"], 0, made)
+        for name in ("bytes_needed", "bytes_read", "bytes_discarded", "requests", "retries", "parameters"):
+            self.assertEqual(report[name], sum(r[name] for r in by_rank.values()), f"total of {name}\n{made}")
+        self.assertGreaterEqual(report["seconds"], 0)
+
+    def test_random_checkpoints_on_disk(self):
+        for case in cases(LOCAL):
+            self.one(case, lambda folder, case: (folder, {}), "local")
+
+    def test_random_checkpoints_in_a_blob_store(self):
+        azurite = Azurite().start()
+        self.addCleanup(azurite.stop)
+        azurite.create_container("random")
+        env = {"AZURE_STORAGE_CONNECTION_STRING": azurite.connection_string}
+
+        def uri_of(folder, case):
+            azurite.upload("random", f"models/{case}", folder)
+            return f"az://random/models/{case}", env
+
+        for case in cases(REMOTE):
+            self.one(case, uri_of, "az")
+
+    def test_order_of_shards_and_of_tensors_does_not_matter(self):
+        """One model in many layouts: always the same digests."""
+        rng = random.Random(SEED)
+        config, tp = generators.random_llama_config(random.Random(5))
+        tensors = generators.llama_tensors(rng, config)
+        first = None
+        for case in range(12):
+            folder = self.folder / f"layout{case}"
+            generators.write_folder(rng, folder, config, tensors, shards=1 + case % 5)
+            with self.subTest(case=case):
+                _, digests, _ = self.load(folder, "--tp", str(tp), *self.choices(rng, tp, False))
+                first = first or digests
+                self.assertEqual(digests, first)
+
+
+if __name__ == "__main__":
+    program.main()
