@@ -51,7 +51,7 @@ END
 }
 
 cpp_files() { find include tests examples benchmarks \( -name '*.?pp' -o -name '*.cu' \) -type f 2>/dev/null; }
-layout() { cpp_files | xargs clang-format-14 --dry-run -Werror; }
+layout() { cpp_files | xargs clang-format-16 --dry-run -Werror; }
 build_with_cmake() { cmake -G Ninja -C ".ci/$1.cmake" -S . -B "$build/$1" && cmake --build "$build/$1" --parallel "$jobs"; }
 build_with_meson() {
   local again=()

@@ -16,7 +16,7 @@ fail() {
 }
 
 # ---- packages of the system
-packages=(g++ clang-14 libclang-rt-14-dev clang-format-14 cmake ninja-build meson pkg-config python3 python3-venv time
+packages=(g++ clang-14 libclang-rt-14-dev clang-format-16 cmake ninja-build meson pkg-config python3 python3-venv time
           ca-certificates libsimdjson-dev libcurl4-openssl-dev libssl-dev libpugixml-dev libcli11-dev libre2-dev
           libboost-test-dev)
 command -v npm >/dev/null || packages+=(nodejs npm)
@@ -69,7 +69,7 @@ export PENSTOCK_TOOLS="$tools"
 export PATH="\$PATH:$tools/bin"
 END
 
-for tool in g++ clang++-14 clang-format-14 cmake ctest ninja meson pkg-config python3 node npm azurite-blob nvcc; do
+for tool in g++ clang++-14 clang-format-16 cmake ctest ninja meson pkg-config python3 node npm azurite-blob nvcc; do
   command -v "$tool" >/dev/null || fail "$tool is missing"
 done
 for library in simdjson libcurl libcrypto pugixml CLI11 re2; do

@@ -13,7 +13,7 @@ using simdjson::dom::element;
 
 [[noreturn]] void refuse(std::string const& what) { throw std::runtime_error{"config.json: " + what}; }
 
-/// The value of a key; also where transformers 5 puts it, in `rope_parameters`. A null counts as absent.
+/// The value of a key; a null counts as absent.
 bool find(element object, std::string_view key, element& value) {
   return object[key].get(value) == simdjson::SUCCESS && !value.is_null();
 }
@@ -100,6 +100,8 @@ llama_config read_llama_config(std::filesystem::path const& folder) try {
   if (c.heads % c.kv_heads != 0 || c.head_dim % 2 != 0)
     refuse("expected whole groups of heads and an even head_dim, found " + std::to_string(c.heads) + " heads, " +
            std::to_string(c.kv_heads) + " key and value heads, head_dim " + std::to_string(c.head_dim));
+  if (std::uint64_t id = 0; file["bos_token_id"].get(id) == simdjson::SUCCESS)
+    c.begin_of_text = static_cast<token_id>(id);
   read_end_of_text(file, c.end_of_text);
 
   auto const generation = folder / "generation_config.json";

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "bpe.hpp"
@@ -18,8 +19,9 @@ struct llama_config {
   std::size_t positions = 0;  // the longest text
   float rope_theta = 10000;
   float rms_norm_eps = 1e-6F;
-  bool tied_head = false;             // the embedding is the head as well
-  std::vector<token_id> end_of_text;  // the ids at which a text ends
+  bool tied_head = false;                 // the embedding is the head as well
+  std::optional<token_id> begin_of_text;  // where a text without a prompt begins
+  std::vector<token_id> end_of_text;      // the ids at which a text ends
 };
 
 /// Reads `config.json` of a folder, and the ends of text of its `generation_config.json` where it has one.

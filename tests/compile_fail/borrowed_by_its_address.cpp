@@ -1,4 +1,4 @@
-// error: deleted.*operator ?&
+// error: deleted .*operator( .)?&
 // guard: borrowed_has_no_address
 #include <penstock/tensor/borrowed.hpp>
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <penstock/tensor/borrowed.hpp>
 
-// emplace() makes its value from the result of a conversion, in place, so a type that can be neither copied nor moved would
-// do. No function can give that result.
+// emplace() makes its value in place from what a conversion returns, so it needs neither copy nor move; but no function
+// can return a loan.
 struct half {
   penstock::borrowed_tensor const& whole;
 #ifdef COMPILE_FAIL

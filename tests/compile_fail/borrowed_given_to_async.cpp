@@ -1,4 +1,5 @@
-// error: no matching function.*borrowed_tensor
+// error: could not convert .*tuple<.*borrowed_tensor>
+// error(clang): no matching constructor for initialization of .*tuple<.*borrowed_tensor>
 // guard: borrowed_is_pinned
 #include <future>
 #include <penstock/tensor/borrowed.hpp>

@@ -1,5 +1,4 @@
-// error: it_ends_with_its_lease__keep_to_owned_instead
-// error(clang): deleted constructor of .*borrowed_tensor
+// error: deleted .*operator new
 // guard: borrowed_is_pinned
 #include <memory>
 #include <penstock/tensor/borrowed.hpp>

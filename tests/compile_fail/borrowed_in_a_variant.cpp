@@ -1,4 +1,5 @@
 // error: no match.*variant.*borrowed_tensor
+// error(clang): no known conversion from .*borrowed_tensor. to .*variant
 // guard: borrowed_is_pinned
 #include <penstock/tensor/borrowed.hpp>
 #include <variant>

@@ -1,4 +1,4 @@
-// error: bytes
+// error: unsigned int. to .*bytes
 #include <penstock/core/bytes.hpp>
 
 void read(penstock::bytes size);

@@ -8,9 +8,14 @@ A guard is marked in a header, on its line or around its lines:
     // guard-begin: NAME
     // guard-end: NAME
 
-On its line means on the last line of its declaration, which is deleted whole. A program says which guards it stands for: a line `// guard: NAME`. Each guard is deleted in turn, in a copy of the
-headers. Then exactly the programs that name it must stop being caught: they compile, or fail with other words. Their
-controls must still compile, so that it is the guard that was deleted and not half a declaration.
+On its line means on the last line of its declaration, which is deleted whole. A program says which guards it stands for:
+a line `// guard: NAME`. In copies of the headers,
+
+  * each guard is deleted alone: its programs must stop being caught, that is compile, or fail with other words; and what
+    fails with other words must have a control that compiles, so that a guard was deleted and not half a declaration;
+  * for each program, all guards that it does not name are deleted at once: it must still be caught. What catches it then
+    catches it with any one of them deleted, for a guard can only refuse. Where they cannot all go at once, they go one by
+    one.
 """
 
 import os
@@ -65,50 +70,62 @@ class program:
             sys.exit(f"{path}: {fault}")
         self.reason = re.compile(reason_in(text, kind))
         self.guards = {g for names in re.findall(r"^// guard: (.+)$", text, re.M) for g in re.split(r"[\s,]+", names.strip())}
-        self.reaches = set()
-        for _, name in INCLUDE.findall(text):
-            if name in files.files:
-                self.reaches.update(files.closure(name)[0])
+        self.includes = [name for _, name in INCLUDE.findall(text) if name in files.files]
+        self.reaches = {name for header in self.includes for name in files.closure(header)[0]}
 
 
 class bench:
-    """Compiles programs against a copy of the headers; what comes from elsewhere is precompiled once."""
+    """Compiles programs against copies of the headers; what comes from elsewhere is precompiled once."""
 
-    def __init__(self, folder, files, command, jobs):
+    def __init__(self, folder, files, programs, places, command):
+        self.folder, self.files, self.places, self.command = Path(folder), files, places, command
         self.kind = kind_of(command[0])
-        self.command = command
-        self.pool = ThreadPoolExecutor(jobs)
-        everything = Path(folder) / "elsewhere.hpp"
-        names = sorted({name for header in files.headers() for name in files.closure(header)[1]})
+        self.copies = {}
+        everything = self.folder / "elsewhere.hpp"
+        names = sorted({name for p in programs for header in p.includes for name in files.closure(header)[1]})
         everything.write_text("".join(f"#include <{name}>\n" for name in names), encoding="utf-8")
         self.first = ["-include", str(everything)]
         if self.kind == "gcc":
             subprocess.run([*command, "-x", "c++-header", str(everything), "-o", f"{everything}.gch"], check=True)
 
+    def without(self, guards):
+        """An include folder in which these guards are missing; each set is laid out once."""
+        guards = frozenset(guards)
+        if guards not in self.copies:
+            copy = self.folder / f"include{len(self.copies)}"
+            shutil.copytree(self.files.root, copy)
+            for name in {name for g in guards for name in self.places[g]}:
+                gone = set().union(*(self.places[g].get(name, set()) for g in guards))
+                lines = (copy / name).read_text(encoding="utf-8").split("\n")
+                (copy / name).write_text("\n".join("" if at in gone else l for at, l in enumerate(lines)), encoding="utf-8")
+            self.copies[guards] = copy
+        return self.copies[guards]
+
     def compile(self, include, p, *extra):
-        return compile_with([*self.command[:1], f"-I{include}", *self.command[1:], *self.first], self.kind, *extra, str(p.path))
+        return compile_with([self.command[0], f"-I{include}", *self.command[1:], *self.first], self.kind, *extra, str(p.path))
 
     def caught(self, include, p):
+        """Caught, compiled or other: what becomes of the program's mistake; and what was said."""
         status, said = self.compile(include, p, "-DCOMPILE_FAIL")
-        return status != 0 and p.reason.search(said) is not None
+        return ("compiled" if status == 0 else "caught" if p.reason.search(said) else "other"), said
 
-    def judge(self, include, programs, controls):
-        """The programs that are caught, and what is said against the controls that do not compile."""
-        failing = self.pool.map(lambda p: self.caught(include, p), programs)
-        plain = self.pool.map(lambda p: self.compile(include, p), controls)
-        broken = [f"{p.path}: the control does not compile\n{said}" for p, (status, said) in zip(controls, plain) if status != 0]
-        return {p for p, yes in zip(programs, failing) if yes}, broken
+    def needs(self, p, guard):
+        """Faults: is it this guard that catches the program?"""
+        include = self.without({guard})
+        fate, said = self.caught(include, p)
+        if fate == "caught":
+            return [f"without guard {guard}, {p.name} is still caught"]
+        status, control = self.compile(include, p) if fate == "other" else (0, "")
+        return [f"without guard {guard}, the control of {p.name} does not compile\n{control}"] if status != 0 else []
 
-
-def without(files, places, folder):
-    """A copy of the include folder without the lines of `places`: {file: line indices}."""
-    copy = Path(folder) / "include"
-    shutil.rmtree(copy, ignore_errors=True)
-    shutil.copytree(files.root, copy)
-    for name, gone in places.items():
-        lines = (files.root / name).read_text(encoding="utf-8").split("\n")
-        (copy / name).write_text("\n".join("" if at in gone else line for at, line in enumerate(lines)), encoding="utf-8")
-    return copy
+    def needs_no_other(self, p):
+        """Faults: does another guard than those it names catch it?"""
+        others = set(self.places) - p.guards
+        if self.caught(self.without(others), p)[0] == "caught":
+            return []
+        near = sorted(g for g in others if p.reaches & set(self.places[g]))
+        return [f"without guard {g}, which it does not name, {p.name} is no longer caught"
+                for g in near if self.caught(self.without({g}), p)[0] != "caught"]  # fmt: skip
 
 
 def main():
@@ -125,21 +142,17 @@ def main():
     faults += [f"{next(iter(at))}: no program stands for guard {g}" for g, at in places.items() if not any(g in p.guards for p in programs)]
     if not places or not programs:
         faults.append(f"{len(places)} guards and {len(programs)} programs: nothing to show")
-    with tempfile.TemporaryDirectory() as folder:
-        run = bench(folder, files, command, os.cpu_count() or 1)
-        caught, broken = run.judge(files.root, programs, programs)
-        faults += broken + [f"{p.path}: is not caught, with every guard in place" for p in programs if p not in caught]
-        for guard, at in sorted(places.items()):
-            near = [p for p in programs if p in caught and p.reaches & set(at)]
-            meant = {p for p in near if guard in p.guards}
-            still, broken = run.judge(without(files, at, folder), near, sorted(meant, key=lambda p: p.name))
-            faults += [f"without guard {guard}, {p.name} is still caught" for p in meant & still]
-            faults += [f"without guard {guard}, {p.name}, which does not name it, is no longer caught" for p in set(near) - meant - still]
-            faults += [f"without guard {guard}: {said}" for said in broken]
-            print(f"{guard}: {', '.join(sorted(p.name for p in meant)) or 'no program'}")
-    unguarded = [p.name for p in programs if not p.guards]
-    if unguarded:
-        print(f"caught by what is not there to be deleted: {', '.join(unguarded)}")
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        run = bench(folder, files, programs, places, command)
+        pairs = [(p, g) for p in programs for g in sorted(p.guards & set(places))]
+        for guards in [{g} for _, g in pairs] + [set(places) - p.guards for p in programs]:
+            run.without(guards)
+        needed = pool.map(lambda pair: run.needs(*pair), pairs)
+        others = pool.map(run.needs_no_other, programs)
+        faults += [fault for found in (*needed, *others) for fault in found]
+    for guard in sorted(places):
+        print(f"{guard}: {', '.join(p.name for p in programs if guard in p.guards) or 'no program'}")
+    print(f"caught by what is not there to be deleted: {', '.join(p.name for p in programs if not p.guards) or 'none'}")
     if faults:
         sys.exit("\n".join(faults))
 

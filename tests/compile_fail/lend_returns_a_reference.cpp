@@ -8,5 +8,6 @@ void f(penstock::detail::loans& slots, std::byte const* p) {
 #else
   using result = void;
 #endif
-  slots.lend(p, penstock::bytes{8}, [](penstock::borrowed_tensor const& t) -> result { return static_cast<result>(t); });
+  slots.lend(p, penstock::bytes{8},
+             [](penstock::borrowed_tensor const& t) -> result { return static_cast<result>(t); });
 }

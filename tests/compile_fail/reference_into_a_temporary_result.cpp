@@ -6,7 +6,7 @@ penstock::result<int> made();
 
 void f() {
 #ifdef COMPILE_FAIL
-  auto const* value = &made().value();
+  auto& value = made().value();
 #else
   auto const value = made().value();
 #endif

@@ -292,6 +292,7 @@ class Names(HttpTest):
             for fault in (status(403, "AuthenticationFailed"), status(404, "BlobNotFound"), status(416, "InvalidRange")):
                 stub.faults = [Fault(fault, "get", SHARD)]
                 self.fails_on(stub, ["access", "not_found", "format"], env=env)
+            stub.faults = []
             for command in ("inspect", "plan"):
                 self.succeeds(command, "az://c/m", env=env)
 

@@ -15,6 +15,7 @@ from penstock_reference.safetensors import read_header, write_file
 COMMANDS = ("inspect", "plan", "load", "fetch")
 REPORT = ["seconds", "bytes_needed", "bytes_read", "bytes_discarded", "bytes_exchanged", "requests", "retries", "tensors", "parameters",
           "peak_host_bytes", "peak_device_staging_bytes", "peak_retained_bytes", "cpu_seconds", "stages", "limit", "ranks"]
+ANONYMOUS = {"AZURE_STORAGE_ANON": "1", "AZURE_STORAGE_ACCOUNT_NAME": "devaccount"}
 MODELS = {"tiny_llama_tied": 3, "tiny_llama_untied": 4, "tiny_llama_bias": 2}
 
 
@@ -105,7 +106,7 @@ class Program(ProgramTest):
         self.addCleanup(stub.stop)
         name = "tiny_llama_untied"
         stub.put_folder("m/", DATA / name)
-        self.succeeds("plan", "az://c/m", "--tp", "2", env={"AZURE_STORAGE_ENDPOINT": stub.endpoint, "AZURE_STORAGE_ANON": "1"})
+        self.succeeds("plan", "az://c/m", "--tp", "2", env={"AZURE_STORAGE_ENDPOINT": stub.endpoint, **ANONYMOUS})
         for file in (DATA / name).glob("*.safetensors"):
             starts = min(t.first for t in read_header(file).values())
             asked = [r for r in stub.requests("get", re.escape(file.name))]
@@ -235,7 +236,7 @@ class Fetch(ProgramTest):
         folder, stub = self.folder_with_everything(), BlobStub()
         self.addCleanup(stub.stop)
         stub.put_folder("m/", folder)
-        env = {"AZURE_STORAGE_ENDPOINT": stub.endpoint, "AZURE_STORAGE_ANON": "1"}
+        env = {"AZURE_STORAGE_ENDPOINT": stub.endpoint, **ANONYMOUS}
         for n in range(2):
             got = self.folder / f"fetched{n}"
             self.succeeds("fetch", "az://c/m", got, env=env)
@@ -246,7 +247,7 @@ class Fetch(ProgramTest):
         folder, stub = self.folder_with_everything(), BlobStub()
         self.addCleanup(stub.stop)
         stub.put_folder("m/", folder)
-        env = {"AZURE_STORAGE_ENDPOINT": stub.endpoint, "AZURE_STORAGE_ANON": "1"}
+        env = {"AZURE_STORAGE_ENDPOINT": stub.endpoint, **ANONYMOUS}
         self.succeeds("fetch", "az://c/m", self.folder / "one", env=env)
         stub.put("m/chat_template.jinja", b"another template")
         self.succeeds("fetch", "az://c/m", self.folder / "two", env=env)
@@ -259,7 +260,7 @@ class Fetch(ProgramTest):
         for key in ("m/../../escaped.json", "m/a/../../../escaped.json", "m//escaped.json", "m/./escaped.json"):
             stub.put(key, b"{}")
         got = self.folder / "deep" / "er" / "fetched"
-        made = self.penstock("fetch", "az://c/m", got, env={"AZURE_STORAGE_ENDPOINT": stub.endpoint, "AZURE_STORAGE_ANON": "1"})
+        made = self.penstock("fetch", "az://c/m", got, env={"AZURE_STORAGE_ENDPOINT": stub.endpoint, **ANONYMOUS})
         self.assertIn(made.status, (0, 10, 11, 13, 18), made)
         self.assertFalse([p for p in self.folder.rglob("escaped.json") if got not in p.parents], "a key wrote outside the folder")
 

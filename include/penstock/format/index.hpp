@@ -31,13 +31,13 @@ class shard_index {
 
   /// In natural order, each once.
   [[nodiscard]] std::vector<std::string> const& files() const& noexcept { return files_; }
-  [[nodiscard]] std::size_t tensors() const noexcept { return entries_.size(); }
+  [[nodiscard]] std::size_t tensors() const noexcept { return rows_.size(); }
   /// The name of an entry, in the order of the file.
   [[nodiscard]] std::string_view tensor(u32 entry) const& noexcept {
-    return std::string_view{text_}.substr(entries_[entry].first, entries_[entry].size);
+    return std::string_view{text_}.substr(rows_[entry].first, rows_[entry].size);
   }
   /// The file that owns an entry's tensor, as an index into files().
-  [[nodiscard]] u32 file(u32 entry) const noexcept { return entries_[entry].file; }
+  [[nodiscard]] u32 file(u32 entry) const noexcept { return rows_[entry].file; }
   /// The entry of a tensor. @returns nothing where the index does not have it
   [[nodiscard]] std::optional<u32> find(std::string_view name) const {
     return table_.find(name, [this](u32 i) { return tensor(i); });
@@ -46,7 +46,7 @@ class shard_index {
   void tensor(u32) && = delete;
 
  private:
-  struct entry {
+  struct row {
     u32 first;  // in text_
     u32 size;
     u32 file;
@@ -54,7 +54,7 @@ class shard_index {
   friend struct index_reader;
 
   std::string text_;  // the tensors' names
-  std::vector<entry> entries_;
+  std::vector<row> rows_;
   std::vector<std::string> files_;
   detail::name_table table_;
 };

@@ -45,7 +45,7 @@ PENSTOCK_INLINE result<void> index_reader::read(simdjson::dom::object const& map
   using detail::joined, detail::shown;
   u64 const count = detail::members_of(map);
   if (!count) return wrong("expected tensors in weight_map, found none");
-  into.entries_.reserve(static_cast<std::size_t>(count));
+  into.rows_.reserve(static_cast<std::size_t>(count));
   detail::name_table files{static_cast<std::size_t>(count)};
   auto const file_of = [&](u32 i) -> std::string_view { return into.files_[i]; };
   u32 last = 0;
@@ -62,10 +62,10 @@ PENSTOCK_INLINE result<void> index_reader::read(simdjson::dom::object const& map
       last = files.put(path, fresh, file_of).value_or(fresh);
       if (last == fresh) into.files_.emplace_back(path);
     }
-    into.entries_.push_back({static_cast<u32>(into.text_.size()), static_cast<u32>(name.size()), last});
+    into.rows_.push_back({static_cast<u32>(into.text_.size()), static_cast<u32>(name.size()), last});
     into.text_ += name;
   }
-  into.table_ = detail::name_table{into.entries_.size()};
+  into.table_ = detail::name_table{into.rows_.size()};
   auto const name_of = [&](u32 i) { return into.tensor(i); };
   if (auto const twice = into.table_.put_all(static_cast<u32>(count), name_of))
     return wrong(joined("expected each tensor once in weight_map, found a duplicate: ", shown(into.tensor(*twice))));
@@ -84,7 +84,7 @@ PENSTOCK_INLINE void index_reader::sort_files() {
     sorted.push_back(std::move(into.files_[order[i]]));
   }
   into.files_.swap(sorted);
-  for (auto& e : into.entries_) e.file = place[e.file];
+  for (auto& row : into.rows_) row.file = place[row.file];
 }
 
 PENSTOCK_INLINE result<shard_index> shard_index::parse(std::span<std::byte const> json, std::string_view file) {

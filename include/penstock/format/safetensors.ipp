@@ -50,12 +50,9 @@ PENSTOCK_INLINE bool has_negative_zero(std::string_view json) {
   bool inside = false;
   for (std::size_t i = 0; i + 1 < json.size(); ++i) {
     char const c = json[i];
-    if (inside && c == '\\')
-      ++i;
-    else if (c == '"')
-      inside = !inside;
-    else if (!inside && c == '-' && json[i + 1] == '0')
-      return true;
+    if (inside && c == '\\') ++i;
+    else if (c == '"') inside = !inside;
+    else if (!inside && c == '-' && json[i + 1] == '0') return true;
   }
   return false;
 }
@@ -155,8 +152,8 @@ PENSTOCK_INLINE result<void> header_reader::read_offsets(std::string_view name, 
   for (auto const offset : pair) {
     if (n == 2) break;
     if (offset.get(offsets[n++]))
-      return wrong(name, joined("expected data_offsets to be non-negative integers, found ", kind_of(offset),
-                                " that is none"));
+      return wrong(
+          name, joined("expected data_offsets to be non-negative integers, found ", kind_of(offset), " that is none"));
   }
   if (pair.size() != 2) return wrong(name, joined("expected two data_offsets, found ", pair.size()));
   return {};
@@ -167,7 +164,8 @@ PENSTOCK_INLINE result<void> header_reader::place(std::string_view name, u64 con
                                                   checkpoint_tensor& t) const {
   auto const [begin, end] = offsets;
   if (begin > end)
-    return wrong(name, joined("expected data_offsets [begin, end], found [", begin, ", ", end, "], which is backwards"));
+    return wrong(name,
+                 joined("expected data_offsets [begin, end], found [", begin, ", ", end, "], which is backwards"));
   auto const need = t.shape.size(t.type);
   if (!need || need->count != end - begin) {
     auto const elements = t.shape.elements();
@@ -175,8 +173,8 @@ PENSTOCK_INLINE result<void> header_reader::place(std::string_view name, u64 con
     if (!need && elements && (*elements * bits_of(t.type)) % 8 && *elements < ~u64{} / 64)
       return wrong(name, joined("expected whole bytes, found ", *elements * bits_of(t.type), " bits (", what, ")"));
     if (!need) return wrong(name, joined("expected a size that fits 64 bits, found ", what));
-    return wrong(name, joined("expected ", need->count, " bytes (", what, "), found ", end - begin,
-                              " (data_offsets [", begin, ", ", end, "])"));
+    return wrong(name, joined("expected ", need->count, " bytes (", what, "), found ", end - begin, " (data_offsets [",
+                              begin, ", ", end, "])"));
   }
   u64 const room = (size_ - data_).count;
   if (end > room) {
@@ -196,12 +194,14 @@ PENSTOCK_INLINE result<void> header_reader::read_metadata(simdjson::dom::element
   name_table keys{static_cast<std::size_t>(members_of(members))};
   for (auto const [key, member] : members) {
     std::string_view text;
-    if (key.find('\0') != key.npos) return wrong(joined("expected a key without NUL in __metadata__, found ", shown(key)));
+    if (key.find('\0') != key.npos)
+      return wrong(joined("expected a key without NUL in __metadata__, found ", shown(key)));
     if (member.get(text))
       return wrong(joined("expected strings in __metadata__, found ", kind_of(member), " at ", shown(key)));
     auto const number = static_cast<u32>(into.metadata.size());
     auto const key_of = [&](u32 i) -> std::string_view { return into.metadata[i].first; };
-    if (keys.put(key, number, key_of)) return wrong(joined("__metadata__: expected ", shown(key), " once, found a duplicate"));
+    if (keys.put(key, number, key_of))
+      return wrong(joined("__metadata__: expected ", shown(key), " once, found a duplicate"));
     into.metadata.emplace_back(key, text);
   }
   return {};
@@ -270,9 +270,9 @@ PENSTOCK_INLINE result<bytes> header_length(std::span<std::byte const> first, by
 PENSTOCK_INLINE result<shard_header> parse_header(std::span<std::byte const> json, bytes size, object_id shard,
                                                   std::string_view file, header_limits const& limits) {
   if (json.size() > limits.header.count || size < bytes{8} || json.size() > size.count - 8)
-    return error{error_kind::format,
-                 detail::joined(file, ": expected a header of at most ", limits.header, " bytes inside the file, found ",
-                                json.size(), " in a file of ", size, "; get the file again")};
+    return error{error_kind::format, detail::joined(file, ": expected a header of at most ", limits.header,
+                                                    " bytes inside the file, found ", json.size(), " in a file of ",
+                                                    size, "; get the file again")};
   simdjson::dom::parser parser;
   auto entries = detail::parse_object(parser, json, file, error_kind::format);
   if (!entries) return std::move(entries).error();

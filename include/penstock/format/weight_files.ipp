@@ -97,9 +97,8 @@ PENSTOCK_INLINE result<std::vector<std::string>> weight_files(std::span<std::str
   if (!std::all_of(files.begin(), files.end(), consolidated))
     files.erase(std::remove_if(files.begin(), files.end(), consolidated), files.end());
   if (files.empty())
-    return error{error_kind::not_found,
-                 detail::joined("expected a file of weights (*.safetensors), found none among ",
-                                detail::counted(listing.size(), "file"), "; check the URI")};
+    return error{error_kind::not_found, detail::joined("expected a file of weights (*.safetensors), found none among ",
+                                                       detail::counted(listing.size(), "file"), "; check the URI")};
   std::sort(files.begin(), files.end(), natural_less);
   if (auto r = detail::check_counted(files); !r) return std::move(r).error();
   return files;

@@ -2,16 +2,13 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include <penstock/core/result.hpp>
 #include <penstock/core/separate.hpp>
-#include <penstock/storage/backend.hpp>
+#include <penstock/core/uri.hpp>
 
 PENSTOCK_BEGIN
 namespace detail {
-/// `model-2` before `model-10`: runs of digits compare as numbers. A total order: all ranks see the shards alike.
-bool natural_less(std::string_view a, std::string_view b) noexcept;
-
 /// Is it weights in one of the usual containers, by its suffix?
 bool holds_weights(std::string_view name) noexcept;
 /// Config, tokenizer or processor files: all but weights and what version control keeps.
@@ -25,16 +22,13 @@ struct place {
 /// A URI that ends in `.safetensors` names that file of its folder. @errors usage: a broken escape in the file's name
 result<place> place_of(uri const& given);
 
-/// Which of the listed files are weights.
-struct weight_files {
-  std::string index;               ///< the index that names them; empty: there is none
-  std::vector<std::string> files;  ///< without an index
-};
-/// The index says it. Without: `model.safetensors` alone, else every `*.safetensors` of the root itself, and those
-/// called `consolidated*` only where there are no others.
+/// The index of a folder: `model.safetensors.index.json`; without it and without `model.safetensors`, the only other
+/// `*.safetensors.index.json`, those called `consolidated*` only where there is no other. @returns empty: there is none
 ///
-/// @errors not_found: says what was looked for and what is there; config: several indices
-result<weight_files> choose_weights(std::span<stored_object const> listed, std::string const& shown);
+/// @errors config: several
+result<std::string> index_of_folder(std::span<std::string const> listed, std::string const& shown);
+/// The names of a listing, for a message: ten at most.
+std::string some_of(std::span<std::string const> names);
 }  // namespace detail
 PENSTOCK_END
 

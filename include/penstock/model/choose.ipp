@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include <penstock/model/choose.hpp>
 #include <penstock/storage/local.hpp>
@@ -8,32 +9,6 @@
 
 PENSTOCK_BEGIN
 namespace detail {
-PENSTOCK_INLINE bool natural_less(std::string_view a, std::string_view b) noexcept {
-  constexpr auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  constexpr auto number_at = [](std::string_view text) {
-    auto const end = std::find_if_not(text.begin(), text.end(), digit);
-    return text.substr(0, static_cast<std::size_t>(end - text.begin()));
-  };
-  auto const whole_a = a, whole_b = b;
-  while (!a.empty() && !b.empty()) {
-    if (digit(a.front()) && digit(b.front())) {
-      auto x = number_at(a), y = number_at(b);
-      a.remove_prefix(x.size());
-      b.remove_prefix(y.size());
-      while (x.size() > 1 && x.front() == '0') x.remove_prefix(1);
-      while (y.size() > 1 && y.front() == '0') y.remove_prefix(1);
-      if (x.size() != y.size()) return x.size() < y.size();
-      if (x != y) return x < y;
-    } else {
-      if (a.front() != b.front()) return static_cast<unsigned char>(a.front()) < static_cast<unsigned char>(b.front());
-      a.remove_prefix(1);
-      b.remove_prefix(1);
-    }
-  }
-  if (a.empty() != b.empty()) return a.empty();
-  return whole_a < whole_b;  // they differ in leading zeros at most
-}
-
 PENSTOCK_INLINE bool holds_weights(std::string_view name) noexcept {
   constexpr std::array<std::string_view, 31> suffixes{
       ".safetensors", ".bin",  ".pt",   ".pth", ".gguf",     ".ggml",     ".onnx",   ".onnx_data",
@@ -78,49 +53,30 @@ PENSTOCK_INLINE result<place> place_of(uri const& given) {
   return place{*std::move(parsed), std::move(only)};
 }
 
-PENSTOCK_INLINE result<weight_files> choose_weights(std::span<stored_object const> listed, std::string const& shown) {
-  constexpr std::string_view usual_index = "model.safetensors.index.json", usual_file = "model.safetensors";
-  constexpr auto consolidated = [](std::string const& name) { return name.starts_with("consolidated"); };
-  // What is not consolidated hides what is: both hold the same model, in two layouts.
-  constexpr auto prefer_plain = [consolidated](std::vector<std::string>& names) {
-    if (!std::all_of(names.begin(), names.end(), consolidated))
-      names.erase(std::remove_if(names.begin(), names.end(), consolidated), names.end());
-  };
-  std::vector<std::string> indices, files;
-  for (auto const& object : listed) {
-    if (object.name.find('/') != object.name.npos) continue;
-    if (object.name == usual_index) return weight_files{object.name, {}};
-    if (object.name.ends_with(".safetensors.index.json")) indices.push_back(object.name);
-    if (object.name.ends_with(".safetensors")) files.push_back(object.name);
-  }
-  if (std::find(files.begin(), files.end(), usual_file) != files.end())
-    return weight_files{{}, {std::string{usual_file}}};
+PENSTOCK_INLINE std::string some_of(std::span<std::string const> names) {
+  constexpr std::size_t most = 10;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), most); ++i) text += (i ? ", " : "") + shown_name(names[i]);
+  return names.size() > most ? text + " and " + std::to_string(names.size() - most) + " more" : text;
+}
 
-  auto const joined_names = [](std::vector<std::string> const& names, std::size_t most) {
-    std::string text;
-    for (std::size_t i = 0; i < std::min(names.size(), most); ++i) text += (i ? ", " : "") + shown_name(names[i]);
-    return names.size() > most ? text + " and " + std::to_string(names.size() - most) + " more" : text;
-  };
-  prefer_plain(indices);
-  std::sort(indices.begin(), indices.end());
-  if (indices.size() > 1)
+PENSTOCK_INLINE result<std::string> index_of_folder(std::span<std::string const> listed, std::string const& shown) {
+  constexpr std::string_view usual = "model.safetensors.index.json";
+  if (std::find(listed.begin(), listed.end(), usual) != listed.end()) return std::string{usual};
+  if (std::find(listed.begin(), listed.end(), "model.safetensors") != listed.end()) return std::string{};
+  std::vector<std::string> found;
+  for (auto const& name : listed)
+    if (name.ends_with(".safetensors.index.json") && name.find('/') == name.npos) found.push_back(name);
+  // `consolidated*` is another form of the same model.
+  constexpr auto consolidated = [](std::string const& name) { return name.starts_with("consolidated"); };
+  if (!std::all_of(found.begin(), found.end(), consolidated))
+    found.erase(std::remove_if(found.begin(), found.end(), consolidated), found.end());
+  if (found.size() > 1)
     return error{error_kind::config,
-                 "expected one index in " + shown + ", found " + joined_names(indices, 10) +
+                 "expected one index in " + shown + ", found " + some_of(found) +
                      "; keep one, or name it model.safetensors.index.json",
                  {.uri = shown}};
-  if (indices.size() == 1) return weight_files{indices.front(), {}};
-  prefer_plain(files);
-  if (!files.empty()) {
-    std::sort(files.begin(), files.end(), natural_less);
-    return weight_files{{}, std::move(files)};
-  }
-  std::vector<std::string> there;
-  for (auto const& object : listed) there.push_back(object.name);
-  std::sort(there.begin(), there.end());
-  return error{error_kind::not_found,
-               "no weights in " + shown + ": looked for *.safetensors.index.json and *.safetensors, found " +
-                   (there.empty() ? "nothing" : joined_names(there, 10)) + "; name the folder in which the weights are",
-               {.uri = shown}};
+  return found.empty() ? std::string{} : found.front();
 }
 }  // namespace detail
 PENSTOCK_END

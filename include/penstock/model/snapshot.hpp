@@ -60,7 +60,9 @@ concept names_a_place = std::same_as<T, uri> || std::same_as<T, std::filesystem:
                         std::convertible_to<T const&, std::string_view>;
 }  // namespace detail
 
-/// The model's `config.json`; an empty one where there is none. @errors config, access, io
+/// The model's `config.json`, with what `hf_quant_config.json` declares beside it; an empty one where there is none.
+///
+/// @errors config: as model_config::parse; access, io
 [[nodiscard]] result<model_config> read_config(local_snapshot const& from);
 /// One file of a snapshot. @errors as local_snapshot::read
 [[nodiscard]] result<std::string> read_text(local_snapshot const& from, std::string_view name);

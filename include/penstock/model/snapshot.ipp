@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 
 #include <penstock/model/choose.hpp>
 #include <penstock/model/disk.hpp>
@@ -31,6 +32,32 @@ PENSTOCK_INLINE result<std::string> local_snapshot::read(std::string_view name, 
 
 PENSTOCK_INLINE result<std::string> read_text(local_snapshot const& from, std::string_view name) {
   return from.read(name);
+}
+
+PENSTOCK_INLINE result<model_config> read_config(local_snapshot const& from) {
+  constexpr auto read_if_there = [](local_snapshot const& folder, std::string_view name) {
+    using content = result<std::optional<std::string>>;
+    auto text = folder.read(name, model_config::most);
+    if (text) return content{*std::move(text)};
+    if (text.error().kind() == error_kind::not_found) return content{std::nullopt};
+    return content{std::move(text).error()};
+  };
+  auto const path_of = [&](char const* name) { return (from.directory() / name).string(); };
+  auto const text = read_if_there(from, "config.json");
+  if (!text) return text.error();
+  model_config config;
+  if (*text) {
+    auto parsed = model_config::parse(std::as_bytes(std::span{**text}), path_of("config.json"));
+    if (!parsed) return parsed;
+    config = *std::move(parsed);
+  }
+  auto const declared = read_if_there(from, "hf_quant_config.json");
+  if (!declared) return declared.error();
+  if (*declared) {
+    auto added = config.add_quantization(std::as_bytes(std::span{**declared}), path_of("hf_quant_config.json"));
+    if (!added) return std::move(added).error();
+  }
+  return config;
 }
 
 namespace detail {

@@ -74,7 +74,7 @@ PENSTOCK_INLINE error refused(response_head const& head, std::string_view body, 
                std::to_string(expected->count);
     }
   if (kind == error_kind::access && !explain.empty()) found += " (" + std::string(explain) + ")";
-  error e{kind, std::string(shown) + ": expected an answer with the object, " + found + "; " +
+  error e{kind, std::string(shown) + ": expected a good answer, " + found + "; " +
                     std::string(detail::advice(kind, status))};
   e.where().uri = shown;
   e.where().attempts = 1;

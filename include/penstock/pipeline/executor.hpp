@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -77,9 +78,18 @@ class readiness_guard {
 /// It knows a storage and a device; architecture, scheme and model ended at the plan. `plan.memory` says how many
 /// threads and slots. The caller's thread is the first lane.
 ///
+/// @tparam Storage   a storage_backend
+/// @tparam Device    a device_backend
+/// @tparam Exchange  an exchange_policy
 /// @threads one `load` at a time for each executor; callbacks come on its threads
-template <storage_backend Storage, device_backend Device, exchange_policy Exchange = exchange::independent>
+template <class Storage, class Device, class Exchange = exchange::independent>
 class executor {
+  static constexpr bool fits = detail::check_storage<Storage>() && detail::check_device<Device>();
+  static_assert(fits, "penstock: this storage and this device do not make an executor; the message above says why");
+  // guard-begin: exchange_is_a_policy
+  static_assert(exchange_policy<Exchange>,
+                "penstock: this exchange lacks `static constexpr bool needs_communicator`: exchange::independent has it");
+  // guard-end: exchange_is_a_policy
   // guard-begin: exchange_has_its_communicator
   static_assert(!Exchange::needs_communicator,
                 "penstock: this exchange needs a communicator and an executor has none to give: use exchange::independent");

@@ -1,9 +1,8 @@
 #pragma once
-#include <charconv>
 #include <string>
 #include <string_view>
 
-#include <penstock/core/bytes.hpp>
+#include <penstock/core/json_writer.hpp>
 
 PENSTOCK_BEGIN
 /// Seconds of one stage, summed over lanes.
@@ -55,34 +54,6 @@ inline std::string judged_limit(stage_times const& t) {
   return storage >= copy ? "storage" : "copy";
 }
 
-/// Writes one JSON object, name by name. The names are literals and need no escape.
-class json_object {
- public:
-  explicit json_object(std::string& to) : to_(to) { to_ += '{'; }
-  ~json_object() { to_ += '}'; }
-  json_object(json_object const&) = delete;
-  json_object& operator=(json_object const&) = delete;
-
-  /// Begins the member `key`; its value is what is appended next.
-  std::string& key(std::string_view key) {
-    if (!first_) to_ += ',';
-    first_ = false;
-    to_.append(1, '"').append(key).append("\":");
-    return to_;
-  }
-  void add(std::string_view name, u64 n) { key(name) += std::to_string(n); }
-  void add(std::string_view name, bytes n) { add(name, n.count); }
-  void add(std::string_view name, double seconds) {
-    char text[32];
-    auto const end = std::to_chars(text, text + sizeof text, seconds, std::chars_format::fixed, 6);
-    key(name).append(text, end.ptr);
-  }
-
- private:
-  std::string& to_;
-  bool first_ = true;
-};
-
 inline void add_stage(json_object& to, std::string_view name, stage_time const& t) {
   json_object stage(to.key(name));
   stage.add("busy", t.busy);
@@ -114,7 +85,7 @@ inline std::string to_json(report const& r) {
       detail::add_stage(stages, "land", r.stages.land);
       detail::add_stage(stages, "drain", r.stages.drain);
     }
-    o.key("limit").append(1, '"').append(r.limit).append(1, '"');
+    o.add("limit", r.limit);
     o.add("bytes_direct", r.bytes_direct);
     o.add("lanes", u64{r.lanes});
     o.add("slots", u64{r.slots});

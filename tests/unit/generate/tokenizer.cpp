@@ -103,9 +103,9 @@ BOOST_AUTO_TEST_CASE(what_the_engine_lacks_is_refused_by_name) {
   says(R"("byte_fallback":false)", R"("byte_fallback":true)", "no byte_fallback");
   says(R"("unk_token":null)", R"("unk_token":"!")", "no unk_token");
   says(R"("lstrip":false)", R"("lstrip":true)", "lstrip");
-  says(R"("merges":["\u0120 t",)", R"("merges":["\u0120 ~~~",)", "lacks '~~~'");
+  says(R"("merges":["\u0120 t",)", R"("merges":["\u0120 ~~~",)", "~~~', which a merge names");
   says(R"("merges":["\u0120 t",)", R"("merges":["nospace",)", "is no pair");
-  says(R"("version")", "", "json");
+  says(R"("version":)", "", "improper structure");
 }
 
 BOOST_AUTO_TEST_CASE(a_file_that_is_not_there_is_named) {

@@ -23,63 +23,34 @@ struct json_tree_builder {
     auto& node = into.nodes_.emplace_back();
     node.key_at = into.keep(key);
     node.key_size = static_cast<u32>(key.size());
-    using enum simdjson::dom::element_type;
-    switch (value.type()) {
-      case STRING: {
-        std::string_view text;
-        static_cast<void>(value.get(text));
-        node.kind = json_kind::text;
-        node.bits = static_cast<u64>(into.keep(text)) << 32 | text.size();
-        break;
-      }
-      case BOOL: {
-        bool truth = false;
-        static_cast<void>(value.get(truth));
-        node.kind = json_kind::boolean;
-        node.bits = truth;
-        break;
-      }
-      case DOUBLE: {
-        double real = 0;
-        static_cast<void>(value.get(real));
-        node.kind = json_kind::real;
-        node.bits = std::bit_cast<u64>(real);
-        break;
-      }
-      case INT64:
-      case UINT64: {
-        std::int64_t integer = 0;
-        if (!value.get(node.bits)) {
-          node.kind = json_kind::natural;
-        } else {
-          static_cast<void>(value.get(integer));
-          node.kind = json_kind::negative;
-          node.bits = static_cast<u64>(integer);
-        }
-        break;
-      }
-      case ARRAY:
-      case OBJECT:
-        if (auto r = value.is_array() ? add_items(n, value) : add_members(n, value); !r) return r;
-        break;
-      default: break;
-    }
+    node.next = n + 1;
+    auto const is = [&](json_kind kind, u64 bits) { return node.kind = kind, node.bits = bits, result<void>{}; };
+
+    std::string_view text;
+    bool truth = false;
+    u64 natural = 0;
+    std::int64_t integer = 0;
+    double real = 0;
+    simdjson::dom::array items;
+    simdjson::dom::object members;
+    if (!value.get(text)) return is(json_kind::text, static_cast<u64>(into.keep(text)) << 32 | text.size());
+    if (!value.get(truth)) return is(json_kind::boolean, truth);
+    if (!value.get(natural)) return is(json_kind::natural, natural);
+    if (!value.get(integer)) return is(json_kind::negative, static_cast<u64>(integer));
+    if (!value.get(real)) return is(json_kind::real, std::bit_cast<u64>(real));
+    auto r = !value.get(items) ? add_items(n, items) : !value.get(members) ? add_members(n, members) : result<void>{};
     into.nodes_[n].next = static_cast<u32>(into.nodes_.size());
-    return {};
+    return r;
   }
 
-  result<void> add_items(u32 n, simdjson::dom::element value) {
-    simdjson::dom::array items;
-    static_cast<void>(value.get(items));
+  result<void> add_items(u32 n, simdjson::dom::array const& items) {
     into.nodes_[n].kind = json_kind::list;
     for (auto const item : items)
       if (auto r = add({}, item); !r) return r;
     return {};
   }
 
-  result<void> add_members(u32 n, simdjson::dom::element value) {
-    simdjson::dom::object members;
-    static_cast<void>(value.get(members));
+  result<void> add_members(u32 n, simdjson::dom::object const& members) {
     into.nodes_[n].kind = json_kind::object;
     std::vector<std::string_view> keys;
     for (auto const [key, member] : members) keys.push_back(key);
@@ -100,7 +71,9 @@ PENSTOCK_INLINE result<json_tree> json_tree::parse(std::span<std::byte const> js
   simdjson::dom::parser parser;
   auto const root = parse_object(parser, json, file, error_kind::config);
   if (!root) return root.error();
-  if (auto r = builder.add({}, simdjson::dom::element{*root}); !r) return std::move(r).error();
+  builder.into.nodes_.emplace_back();
+  if (auto r = builder.add_members(0, *root); !r) return std::move(r).error();
+  builder.into.nodes_[0].next = static_cast<u32>(builder.into.nodes_.size());
   return std::move(builder.into);
 }
 

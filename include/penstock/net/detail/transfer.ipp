@@ -154,11 +154,10 @@ inline failure diagnose(transfer& t, CURLcode code) {
 /// The error of a request that is not tried again.
 inline error final_error(transfer& t, failure const& f) {
   std::optional<bytes> const size = t.expected_size;
-  std::string const explain = t.signer ? t.signer->explain() : std::string();
   u32 const attempts = t.retry.failures();
   bool const used_up = f.then == failure::next::again;
   if (f.from_status && !used_up) {
-    auto e = refused(t.head, t.error_body, t.shown, size, explain);
+    auto e = refused(t.head, t.error_body, t.shown, size, t.signer ? t.signer->explain() : std::string());
     e.where().attempts = attempts;
     e.where().range = t.missing();
     return e;

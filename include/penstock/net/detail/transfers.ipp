@@ -50,10 +50,11 @@ class transfers {
         ended[n++] = unsent_.back();
         unsent_.pop_back();
       }
-      while (n < ended.size())
-        if (auto* t = next_ended(); !t) break;
-        else if (!t->easy) continue;
-        else if (is_over(*t)) ended[n++] = t;
+      while (n < ended.size()) {
+        auto* const t = next_ended();
+        if (!t) break;
+        if (is_over(*t)) ended[n++] = t;
+      }
       if (n < ended.size()) n += give_up_late_ones(ended.subspan(n));
       for (std::size_t i = 0; i < n; ++i) forget(*ended[i]);
       auto const now = last_run_ = clock::now();
@@ -106,7 +107,7 @@ class transfers {
   }
 
   result<void> prepare(transfer& t) {
-    error const no_memory{error_kind::memory, "no memory for a request; lower the depth"};
+    auto const no_memory = [] { return error{error_kind::memory, "no memory for a request; lower the depth"}; };
     http_request r;
     t.describe(r);
     if (t.signer)
@@ -118,16 +119,16 @@ class transfers {
       if (has_control_character(h.value))
         return error{error_kind::usage, t.shown + ": expected a value without control characters for the header " +
                                             h.name + "; remove the line break from the credential or option"};
-      if (!append(list, h.name + ": " + h.value)) return no_memory;
+      if (!append(list, h.name + ": " + h.value)) return no_memory();
     }
     if (t.easy)
       curl_easy_reset(t.easy.get());  // keeps connections
     else
       t.easy.reset(curl_easy_init());
     CURL* const c = t.easy.get();
-    if (!c) return no_memory;
+    if (!c) return no_memory();
     set_common(c, options_, *url, &t.forbidden);
-    if (curl_easy_setopt(c, CURLOPT_URL, r.url.c_str()) != CURLE_OK) return no_memory;
+    if (curl_easy_setopt(c, CURLOPT_URL, r.url.c_str()) != CURLE_OK) return no_memory();
     if (r.method == "HEAD") curl_easy_setopt(c, CURLOPT_NOBODY, 1L);
     t.headers = std::move(list);
     curl_easy_setopt(c, CURLOPT_HTTPHEADER, t.headers.get());
@@ -137,7 +138,7 @@ class transfers {
       text_list connect_to;
       bool const v6 = to.find(':') != to.npos;
       if (!append(connect_to, t.way->host + ":" + t.way->port + ":" + (v6 ? "[" + to + "]" : to) + ":" + t.way->port))
-        return no_memory;
+        return no_memory();
       t.connect_to = std::move(connect_to);
       curl_easy_setopt(c, CURLOPT_CONNECT_TO, t.connect_to.get());
     }

@@ -5,6 +5,7 @@
 
 #include <penstock/core/read.hpp>
 #include <penstock/pipeline/detail/destinations.hpp>
+#include <penstock/pipeline/load_options.hpp>
 
 PENSTOCK_BEGIN
 namespace detail {

@@ -33,8 +33,8 @@ class load_state {
  public:
   static constexpr bool borrows = borrowing_sink<Sink, typename Device::stream>;
 
-  load_state(plan const& p, prepared const& pre, std::span<typename Storage::object const> pinned, Device& device,
-             Sink& to, load_options const& o, u32 lanes, bytes room)
+  load_state(penstock::plan const& p, prepared const& pre, std::span<typename Storage::object const> pinned,
+             Device& device, Sink& to, load_options const& o, u32 lanes, bytes room)
       : plan(p),
         ready(pre),
         objects(pinned),
@@ -79,15 +79,7 @@ class load_state {
 
   /// The next read for a lane: see `admission::next`.
   result<u32> admit() {
-    return reads.next([this](u32 read) -> result<void> {
-      if constexpr (allocating_sink<Sink>) {
-        auto const& r = plan.reads[read];
-        for (u32 c = r.copies; c < r.copies_end; ++c)
-          if (auto const& copy = plan.copies[c]; copy.kind != plan_copy::what::keep && !places.bound(copy.to))
-            if (auto bound = allocate(plan.parameters[copy.to]); !bound) return bound;
-      }
-      return {};
-    });
+    return reads.next([this](u32 read) { return bind_read(read); });
   }
 
   [[nodiscard]] bool declined(u32 parameter) const noexcept { return !borrows && !places.bound(parameter); }
@@ -133,6 +125,16 @@ class load_state {
     if (!to->at)
       return error{error_kind::usage, "expected memory for parameter " + p.name + " from the sink's allocate, found null"};
     return bind(p, *to);
+  }
+  /// A sink that allocates is asked for what a read is the first to feed.
+  result<void> bind_read([[maybe_unused]] u32 read) {
+    if constexpr (allocating_sink<Sink>) {
+      auto const& r = plan.reads[read];
+      for (u32 c = r.copies; c < r.copies_end; ++c)
+        if (auto const& copy = plan.copies[c]; copy.kind != plan_copy::what::keep && !places.bound(copy.to))
+          if (auto bound = allocate(plan.parameters[copy.to]); !bound) return bound;
+    }
+    return {};
   }
   void complete(u32 parameter) {
     auto const& p = plan.parameters[parameter];

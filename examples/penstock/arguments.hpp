@@ -1,0 +1,35 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <penstock/core/bytes.hpp>
+#include <penstock/core/result.hpp>
+#include <penstock/core/topology.hpp>
+
+/// What the command line says. One struct for all subcommands; each uses its part.
+struct arguments {
+  std::string uri;
+  std::string directory;  ///< of fetch
+
+  std::string arch;   ///< empty: by config.json
+  std::string quant;  ///< empty: by config.json
+  unsigned tp = 1, ep = 1, pp = 1;
+  std::string rank;   ///< a number, "all", or empty: all, or what the launcher says
+  std::string device = "host";
+  std::string ownership = "place";
+  std::string exchange = "independent";
+  std::string memory_limit = "512MiB";
+  std::string slot;   ///< empty: chosen to fit
+  std::string json, digest, reads, trace;  ///< files; "-" is standard output
+  bool progress = false;
+};
+
+/// "64MiB", "2GB", "4096": KiB, MiB, GiB, TiB are powers of 1024, KB, MB, GB, TB of 1000. @errors usage
+penstock::result<penstock::bytes> parse_bytes(std::string const& option, std::string const& text);
+
+/// The ranks that this process runs, each with its topology. @errors usage, plan
+penstock::result<std::vector<penstock::topology>> ranks_of(arguments const& a);
+
+/// Refuses what this build has no part for: another device, exchange or scheme. @errors usage
+penstock::result<void> check_parts(arguments const& a);

@@ -1,0 +1,84 @@
+// The library as a command: look into a checkpoint, plan a load, run it, fetch the files beside the weights.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "program.hpp"
+
+using namespace penstock;
+
+void print_notice(std::string_view text) { std::fprintf(stderr, "penstock: note: %.*s\n", static_cast<int>(text.size()), text.data()); }
+
+namespace {
+/// Exit status of each kind of error; 0 is success.
+int exit_status(error_kind k) { return k == error_kind::usage ? 2 : 9 + static_cast<int>(k); }
+static_assert(static_cast<int>(error_kind::format) == 1 && static_cast<int>(error_kind::cancelled) == 11);
+
+int report_error(error const& e) {
+  auto const& where = e.where();
+  std::string text = "penstock: error: " + std::string{name_of(e.kind())} + ": " + e.message();
+  if (where.rank >= 0) text += " (rank " + std::to_string(where.rank) + ")";
+  std::fprintf(stderr, "%s\n", text.c_str());
+  return exit_status(e.kind());
+}
+
+void add_uri(CLI::App& c, arguments& a) {
+  c.add_option("URI", a.uri, "az://container/path, abfs://, https://account.blob.core.windows.net/..., a folder, or one .safetensors file")->required();
+}
+void add_plan_options(CLI::App& c, arguments& a) {
+  c.add_option("--arch", a.arch, "weight map: llama, as_stored (default: by config.json)");
+  c.add_option("--quant", a.quant, "quant scheme: none (default: by config.json)");
+  c.add_option("--tp", a.tp, "tensor-parallel ranks")->capture_default_str();
+  c.add_option("--ep", a.ep, "blocks of experts")->capture_default_str();
+  c.add_option("--pp", a.pp, "pipeline stages")->capture_default_str();
+  c.add_option("--rank", a.rank, "one rank, or all as threads of this process (default: all, or what mpirun, srun or torchrun say)");
+  c.add_option("--device", a.device, "where parameters live: host")->capture_default_str();
+  c.add_option("--ownership", a.ownership, "what the sink receives: place, own, borrow")->capture_default_str();
+  c.add_option("--exchange", a.exchange, "how ranks share reading: independent")->capture_default_str();
+  c.add_option("--memory-limit", a.memory_limit, "slots, transport buffers and kept tensors of all ranks here, e.g. 64MiB")->capture_default_str();
+  c.add_option("--slot", a.slot, "bytes of one slot, e.g. 4MiB (default: chosen to fit)");
+  c.add_option("--json", a.json, "write the report as JSON to this file; - is standard output");
+}
+}  // namespace
+
+int main(int argc, char** argv) {
+  arguments a;
+  CLI::App app{"penstock: model weights from storage into parameters"};
+  app.set_version_flag("--version", std::to_string(PENSTOCK_VERSION_MAJOR) + "." + std::to_string(PENSTOCK_VERSION_MINOR) + "." + std::to_string(PENSTOCK_VERSION_PATCH));
+  app.require_subcommand(1);
+  app.footer("Exit status: 0, or by the kind of error: usage 2, format 10, config 11, plan 12, not_found 13, access 14,\n"
+             "transient 15, changed 16, memory 17, io 18, peer 19, cancelled 20.");
+
+  auto& look = *app.add_subcommand("inspect", "architecture, quantisation, tensors, shards, bytes");
+  add_uri(look, a);
+  look.add_option("--json", a.json, "write it as JSON to this file; - is standard output");
+
+  auto& plan_it = *app.add_subcommand("plan", "what each rank would read, keep and exchange; reads no tensor bytes");
+  add_uri(plan_it, a);
+  add_plan_options(plan_it, a);
+  plan_it.add_option("--reads", a.reads, "write the plan itself to this file, one read a line");
+
+  auto& load_it = *app.add_subcommand("load", "load, report, digests of each parameter");
+  add_uri(load_it, a);
+  add_plan_options(load_it, a);
+  load_it.add_option("--digest", a.digest, "write the SHA-256 of each rank's parameters to this file, one JSON object a line");
+  load_it.add_option("--trace", a.trace, "write a Chrome trace to this file");
+  load_it.add_flag("--progress", a.progress, "show progress on standard error");
+
+  auto& fetch_it = *app.add_subcommand("fetch", "config, tokenizer and processor files into a folder");
+  add_uri(fetch_it, a);
+  fetch_it.add_option("DIR", a.directory, "the folder; made if it is not there")->required();
+
+  try {
+    app.parse(argc, argv);
+  } catch (CLI::ParseError const& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);  // --help and --version
+    return report_error(error{error_kind::usage, std::string{e.what()} + "; run with --help for the options"});
+  }
+  result<void> done;
+  try {
+    done = look.parsed() ? inspect(a) : plan_it.parsed() ? show_plan(a) : load_it.parsed() ? load(a) : fetch(a);
+  } catch (std::bad_alloc const&) {
+    done = error{error_kind::memory, "expected more memory, found none; lower --memory-limit or load fewer ranks"};
+  }
+  return done ? 0 : report_error(done.error());
+}

@@ -1,0 +1,60 @@
+#include "output.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+using namespace penstock;
+
+error output_file::failed(char const* what) const {
+  return error{error_kind::io, std::string{"cannot "} + what + " " + path_ + ": " + std::strerror(errno) + "; choose another place"};
+}
+
+result<output_file> output_file::create(std::string path) {
+  output_file f;
+  f.path_ = std::move(path);
+  if (f.path_ == "-") return f.file_ = stdout, std::move(f);
+  f.temporary_ = f.path_ + ".part" + std::to_string(::getpid());
+  f.file_ = std::fopen(f.temporary_.c_str(), "w");
+  if (!f.file_) return f.failed("write");
+  return f;
+}
+
+output_file::output_file(output_file&& o) noexcept
+    : file_(std::exchange(o.file_, nullptr)), path_(std::move(o.path_)), temporary_(std::move(o.temporary_)) {}
+
+output_file::~output_file() {
+  if (!file_ || file_ == stdout) return;
+  std::fclose(file_);
+  std::remove(temporary_.c_str());
+}
+
+void output_file::write_line(std::string const& line) {
+  std::fwrite(line.data(), 1, line.size(), file_);
+  std::fputc('\n', file_);
+}
+
+result<void> output_file::commit() {
+  if (file_ == stdout) return std::fflush(stdout) ? result<void>{failed("write")} : result<void>{};
+  bool const bad = std::ferror(file_) || std::fflush(file_);
+  if (std::fclose(std::exchange(file_, nullptr)) || bad) {
+    auto e = failed("write");
+    std::remove(temporary_.c_str());
+    return e;
+  }
+  if (std::rename(temporary_.c_str(), path_.c_str())) {
+    auto e = failed("write");
+    std::remove(temporary_.c_str());
+    return e;
+  }
+  return {};
+}
+
+result<void> write_file(std::string const& path, std::string const& line) {
+  auto f = output_file::create(path);
+  if (!f) return std::move(f).error();
+  f->write_line(line);
+  return f->commit();
+}

@@ -1,0 +1,68 @@
+#pragma once
+#include <penstock/arch/as_stored.hpp>
+#include <penstock/arch/llama.hpp>
+#include <penstock/pipeline/pipeline.hpp>
+#include <penstock/storage/any.hpp>
+
+#include "arguments.hpp"
+#include "traced_storage.hpp"
+
+/// The policies of this program: every store, every architecture, every scheme; what differs between its three loaders
+/// is what the sink receives.
+struct program_policies : penstock::defaults {
+  using storage = traced_storage<penstock::storage::any>;
+  using ownership = penstock::ownership::place;
+  using quant = penstock::quant::none;
+  using arch = penstock::arch::any_of<penstock::arch::llama, penstock::arch::as_stored>;
+};
+struct borrow_policies : program_policies {
+  using ownership = penstock::ownership::borrow;
+};
+struct own_policies : program_policies {
+  using ownership = penstock::ownership::own<penstock::host_memory>;
+};
+
+// The subcommands. Each does its work, or returns why not.
+penstock::result<void> inspect(arguments const& a);
+penstock::result<void> show_plan(arguments const& a);
+penstock::result<void> load(arguments const& a);
+penstock::result<void> fetch(arguments const& a);
+
+/// Prints "penstock: note: ..." on standard error.
+void print_notice(std::string_view text);
+
+/// What all of them begin with: the model, opened, with notices on standard error.
+template <class Policies>
+penstock::result<typename penstock::pipeline<Policies>::model_type> open_model_of(penstock::pipeline<Policies>& loader, arguments const& a,
+                                                                                 std::stop_token stop = {}) {
+  penstock::open_options o;
+  o.watch.on_notice = print_notice;
+  o.stop = std::move(stop);
+  return loader.open(a.uri, o);
+}
+
+/// One plan for each of this process's ranks, which share the memory limit.
+template <class Policies>
+penstock::result<std::vector<typename penstock::pipeline<Policies>::plan_type>> plans_of(
+    penstock::pipeline<Policies> const& loader, typename penstock::pipeline<Policies>::model_type const& model, arguments const& a) {
+  auto const ranks = ranks_of(a);
+  if (!ranks) return ranks.error();
+  auto const limit = parse_bytes("--memory-limit", a.memory_limit);
+  if (!limit) return limit.error();
+  penstock::plan_request request;
+  request.arch = a.arch;
+  request.memory_limit = penstock::bytes{limit->count / ranks->size()};
+  if (!a.slot.empty()) {
+    auto const slot = parse_bytes("--slot", a.slot);
+    if (!slot) return slot.error();
+    if (!slot->count) return penstock::error{penstock::error_kind::usage, "--slot: expected a size above zero, found 0"};
+    request.slot = *slot;
+  }
+  std::vector<typename penstock::pipeline<Policies>::plan_type> plans;
+  for (auto const& at : *ranks) {
+    auto p = loader.plan(model, at, request);
+    if (!p) return std::move(p).error();
+    plans.push_back(*std::move(p));
+  }
+  return plans;
+}

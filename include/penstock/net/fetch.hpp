@@ -1,0 +1,43 @@
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <penstock/core/result.hpp>
+#include <penstock/core/separate.hpp>
+#include <penstock/net/http_options.hpp>
+#include <penstock/net/http_request.hpp>
+
+PENSTOCK_BEGIN
+namespace net {
+/// A small request whose answer is wanted whole: HEAD of an object, a page of a listing.
+struct small_request {
+  std::string method = "GET";
+  std::string url{};
+  std::string shown{};                  ///< for messages
+  std::shared_ptr<authorizer> signer{}; ///< may be null
+  bytes most = mebibytes(16);           ///< a larger body is an error
+};
+
+/// An answer with status 2xx.
+struct small_answer {
+  response_head head;
+  std::string body;
+};
+
+/// Sends requests, `at_once` of them at a time through one queue, with the retry policy of the lanes.
+///
+/// @returns one result for each request, in that order
+/// @errors  as a lane's completion; io: the body is larger than allowed
+/// @blocks  until the last answer
+std::vector<result<small_answer>> fetch(std::span<small_request const> requests, http_options const& options,
+                                        unsigned at_once);
+/// One request.
+result<small_answer> fetch(small_request const& request, http_options const& options);
+}  // namespace net
+PENSTOCK_END
+
+#ifndef PENSTOCK_SEPARATE_COMPILATION
+#  include <penstock/net/fetch.ipp>
+#endif

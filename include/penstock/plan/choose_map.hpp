@@ -1,0 +1,70 @@
+#pragma once
+#include <span>
+#include <string>
+
+#include <penstock/arch/any_of.hpp>
+#include <penstock/arch/weight_map.hpp>
+#include <penstock/core/result.hpp>
+#include <penstock/format/config.hpp>
+
+PENSTOCK_BEGIN
+/// A map and the model classes (`architectures` in config.json) that it is for.
+struct map_choice {
+  map_view map;
+  std::span<std::string_view const> classes{};
+};
+
+namespace detail {
+template <class Arch>
+constexpr std::span<std::string_view const> classes_of() {
+  if constexpr (requires { std::span<std::string_view const>{Arch::classes}; })
+    return Arch::classes;
+  else
+    return {};
+}
+template <class Arch, class Quant>
+struct map_choices {
+  static constexpr map_choice list[] = {{weight_map_of<Arch, Quant>::view(), classes_of<Arch>()}};
+};
+template <class... Archs, class Quant>
+struct map_choices<arch::any_of<Archs...>, Quant> {
+  static_assert(sizeof...(Archs) > 0, "penstock: arch::any_of<> names no architecture: give it at least one");
+  static constexpr map_choice list[] = {{weight_map_of<Archs, Quant>::view(), classes_of<Archs>()}...};
+};
+
+inline std::string names_of(std::span<map_choice const> from) {
+  std::string s;
+  for (auto const& c : from) s += (s.empty() ? "" : ", ") + std::string{c.map.arch_name()};
+  return s;
+}
+}  // namespace detail
+
+/// The maps that an `arch` policy offers, each under the schemes of a `quant` policy.
+template <class Arch, class Quant>
+constexpr std::span<map_choice const> maps_of() noexcept {
+  return detail::map_choices<Arch, Quant>::list;
+}
+
+/// The map with the name `wanted`; where that is empty, the one for config.json's architecture.
+///
+/// @errors usage: no map of that name; config: no map for the architecture, or config.json names none
+inline result<map_view> choose_map(std::span<map_choice const> from, model_config const& config, std::string_view wanted = {}) {
+  if (!wanted.empty()) {
+    for (auto const& c : from)
+      if (c.map.arch_name() == wanted) return c.map;
+    return error{error_kind::usage, "expected one of the architectures " + detail::names_of(from) + ", found \"" + std::string{wanted} + "\""};
+  }
+  if (from.size() == 1 && from[0].classes.empty()) return from[0].map;
+  auto const found = config.architecture();
+  for (auto const& c : from)
+    for (auto const& name : c.classes)
+      if (name == found) return c.map;
+  if (found.empty())
+    return error{error_kind::config, "expected \"architectures\" in config.json, found none; name one of the architectures " + detail::names_of(from)};
+  std::string classes;
+  for (auto const& c : from)
+    for (auto const& name : c.classes) classes += (classes.empty() ? "" : ", ") + std::string{name};
+  return error{error_kind::config, "expected an architecture that is known here (" + classes + "), found \"" + std::string{found} + "\" in config.json; name one of " +
+                                       detail::names_of(from) + " if its tensors are alike, or derive a map"};
+}
+PENSTOCK_END

@@ -1,0 +1,129 @@
+#pragma once
+#include <charconv>
+#include <cstring>
+#include <pugixml.hpp>
+
+#include <penstock/net/http_response.hpp>
+#include <penstock/net/url.hpp>
+#include <penstock/storage/azure_listing.hpp>
+
+PENSTOCK_BEGIN
+namespace storage {
+namespace azure_detail {
+/// Length of the UTF-8 sequence at the front, 0 where there is none.
+inline std::size_t utf8_length(std::string_view s) noexcept {
+  auto const at = [&](std::size_t i) { return static_cast<unsigned char>(s[i]); };
+  auto const tail = [&](std::size_t i) { return i < s.size() && (at(i) & 0xc0) == 0x80; };
+  unsigned const c = at(0);
+  if (c < 0x80) return 1;
+  if (c >= 0xc2 && c <= 0xdf) return tail(1) ? 2 : 0;
+  if (c >= 0xe0 && c <= 0xef) {
+    if (!tail(1) || !tail(2) || (c == 0xe0 && at(1) < 0xa0) || (c == 0xed && at(1) > 0x9f)) return 0;
+    return 3;
+  }
+  if (c >= 0xf0 && c <= 0xf4) {
+    if (!tail(1) || !tail(2) || !tail(3) || (c == 0xf0 && at(1) < 0x90) || (c == 0xf4 && at(1) > 0x8f)) return 0;
+    return 4;
+  }
+  return 0;
+}
+
+/// `&#65;`, `&#x41;` without `&` and `;`: a character that text may have?
+inline bool is_character_reference(std::string_view s) noexcept {
+  s.remove_prefix(1);
+  int const base = s.starts_with('x') ? 16 : 10;
+  if (base == 16) s.remove_prefix(1);
+  unsigned long code = 0;
+  auto const [end, problem] = std::from_chars(s.data(), s.data() + s.size(), code, base);
+  return problem == std::errc() && end == s.data() + s.size() && code > 0 && code <= 0x10ffff &&
+         !(code >= 0xd800 && code <= 0xdfff);
+}
+
+inline bool is_entity(std::string_view s) noexcept {
+  for (std::string_view known : {"lt", "gt", "amp", "quot", "apos"})
+    if (s == known) return true;
+  return s.size() > 1 && s.front() == '#' && is_character_reference(s);
+}
+
+struct depth_limit final : pugi::xml_tree_walker {
+  bool for_each(pugi::xml_node&) override { return depth() < 16; }
+};
+
+inline error not_a_listing(char const* found) {
+  return error{error_kind::io, std::string("expected a listing of blobs, found ") + found +
+                                   "; check that the endpoint is Azure Blob Storage"};
+}
+
+inline bool says_true(char const* text) noexcept {
+  return std::strcmp(text, "true") == 0 || std::strcmp(text, "True") == 0;
+}
+
+/// Accounts with a hierarchical namespace list their directories as empty blobs, in either of two ways.
+inline bool is_directory(pugi::xml_node const& blob) {
+  if (std::strcmp(blob.child("Properties").child_value("ResourceType"), "directory") == 0) return true;
+  for (auto const& m : blob.child("Metadata").children())
+    if (net::detail::lower(m.name()) == "hdi_isfolder" && says_true(m.child_value())) return true;
+  return false;
+}
+}  // namespace azure_detail
+
+PENSTOCK_INLINE bool is_plain_xml(std::string_view xml) noexcept {
+  while (!xml.empty()) {
+    for (auto const& [open, close] : {std::pair<std::string_view, std::string_view>{"<![CDATA[", "]]>"}, {"<!--", "-->"}})
+      if (xml.starts_with(open)) {
+        auto const end = xml.find(close);
+        if (end == xml.npos) return false;
+        for (auto inside = xml.substr(0, end); !inside.empty();) {
+          auto const n = azure_detail::utf8_length(inside);
+          if (!n || !inside.front()) return false;
+          inside.remove_prefix(n);
+        }
+        xml.remove_prefix(end + close.size());
+      }
+    if (xml.empty()) return true;
+    if (xml.starts_with("<!") && !xml.starts_with("<![CDATA[") && !xml.starts_with("<!--")) return false;
+    if (xml.front() == '&') {
+      auto const end = xml.substr(0, 12).find(';');
+      if (end == xml.npos || !azure_detail::is_entity(xml.substr(1, end - 1))) return false;
+    }
+    auto const n = xml.front() ? azure_detail::utf8_length(xml) : 0;
+    if (!n) return false;
+    xml.remove_prefix(n);
+  }
+  return true;
+}
+
+PENSTOCK_INLINE result<azure_page> parse_azure_page(std::string_view xml) {
+  if (!is_plain_xml(xml)) return azure_detail::not_a_listing("bytes that are no plain XML");
+  pugi::xml_document document;
+  constexpr unsigned how = (pugi::parse_default | pugi::parse_doctype | pugi::parse_ws_pcdata_single) & ~pugi::parse_eol;
+  if (auto const parsed = document.load_buffer(xml.data(), xml.size(), how, pugi::encoding_utf8); !parsed)
+    return azure_detail::not_a_listing(parsed.description());
+  azure_detail::depth_limit limit;
+  if (!document.traverse(limit)) return azure_detail::not_a_listing("elements nested deeper than 16");
+  auto const root = document.child("EnumerationResults");
+  if (!root || !root.child("Blobs")) return azure_detail::not_a_listing("another document");
+
+  azure_page page;
+  page.next = root.child_value("NextMarker");
+  for (auto const& blob : root.child("Blobs").children("Blob")) {
+    if (azure_detail::is_directory(blob)) continue;
+    stored_object o;
+    auto const name = blob.child("Name");
+    o.name = name.child_value();
+    if (azure_detail::says_true(name.attribute("Encoded").value())) {
+      auto decoded = net::percent_decode(o.name);
+      if (!decoded) return azure_detail::not_a_listing("a name with a wrong % in it");
+      o.name = *std::move(decoded);
+    }
+    auto const size = net::detail::number(blob.child("Properties").child_value("Content-Length"));
+    if (o.name.empty() || o.name.size() > 4096 || o.name.find('\0') != o.name.npos)
+      return azure_detail::not_a_listing("a blob without a proper name");
+    if (!size) return azure_detail::not_a_listing("a blob without a proper size");
+    o.size = bytes{*size};
+    page.files.push_back(std::move(o));
+  }
+  return page;
+}
+}  // namespace storage
+PENSTOCK_END

@@ -1,0 +1,31 @@
+// error: this device lacks .result<staging> stage
+// guard: device_stage
+#include <penstock/device/device.hpp>
+
+using namespace penstock;
+
+struct pinned_memory {};
+struct signal {
+  result<bool> done();
+  result<void> wait();
+};
+struct queue {
+  result<void> copy(std::span<copy_op const>);
+  result<void> mark(signal&);
+};
+struct my_device {
+  using staging = pinned_memory;
+  using stream = queue;
+  using event = signal;
+  template <memory M>
+  static constexpr bool writes = M::space == memory_space::host;
+#ifdef COMPILE_FAIL
+  result<pinned_memory> stage(std::size_t);
+#else
+  result<pinned_memory> stage(bytes);
+#endif
+  result<queue> open_stream();
+  bool reaches(std::byte const*);
+  result<void> bind();
+};
+static_assert(detail::check_device<my_device>());

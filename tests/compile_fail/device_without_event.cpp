@@ -1,0 +1,31 @@
+// error: this device lacks one of the types .staging., .stream., .event.
+// guard: device_types
+#include <penstock/device/device.hpp>
+
+using namespace penstock;
+
+struct pinned_memory {};
+struct signal {
+  result<bool> done();
+  result<void> wait();
+};
+struct queue {
+  result<void> copy(std::span<copy_op const>);
+  result<void> mark(signal&);
+};
+struct my_device {
+  using staging = pinned_memory;
+  using stream = queue;
+#ifdef COMPILE_FAIL
+  // no event
+#else
+  using event = signal;
+#endif
+  template <memory M>
+  static constexpr bool writes = M::space == memory_space::host;
+  result<pinned_memory> stage(bytes);
+  result<queue> open_stream();
+  bool reaches(std::byte const*);
+  result<void> bind();
+};
+static_assert(detail::check_device<my_device>());

@@ -1,0 +1,11 @@
+// error: map_view::map_view.. is private
+// error(clang): calling a private constructor of class .penstock::map_view
+// guard: map_view_comes_from_a_checked_map
+#include <penstock/arch/as_stored.hpp>
+#include <penstock/arch/weight_map.hpp>
+
+#ifdef COMPILE_FAIL
+penstock::map_view const map;
+#else
+penstock::map_view const map = penstock::weight_map_of<penstock::arch::as_stored>::view();
+#endif

@@ -1,0 +1,31 @@
+// error: this device.s stream lacks .result<void> copy
+// guard: stream_copy
+#include <penstock/device/device.hpp>
+
+using namespace penstock;
+
+struct pinned_memory {};
+struct signal {
+  result<bool> done();
+  result<void> wait();
+};
+struct queue {
+#ifdef COMPILE_FAIL
+  void copy(std::span<copy_op const>);
+#else
+  result<void> copy(std::span<copy_op const>);
+#endif
+  result<void> mark(signal&);
+};
+struct my_device {
+  using staging = pinned_memory;
+  using stream = queue;
+  using event = signal;
+  template <memory M>
+  static constexpr bool writes = M::space == memory_space::host;
+  result<pinned_memory> stage(bytes);
+  result<queue> open_stream();
+  bool reaches(std::byte const*);
+  result<void> bind();
+};
+static_assert(detail::check_device<my_device>());
