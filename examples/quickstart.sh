@@ -68,7 +68,7 @@ fi
 step "2/6 build"
 quietly cmake cmake -S . -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
   -DPENSTOCK_TESTS=OFF -DPENSTOCK_EXAMPLES=ON -DPENSTOCK_HTTP=ON
-quietly build cmake --build "$work/build"
+quietly build cmake --build "$work/build" --target example_penstock example_generate
 ls -1 "$work/build/penstock" "$work/build/generate"
 
 step "3/6 model: SmolLM2-135M-Instruct"
@@ -94,6 +94,7 @@ export AZURE_STORAGE_CONNECTION_STRING="DefaultEndpointsProtocol=http;AccountNam
 BlobEndpoint=http://127.0.0.1:$port/quickstart;"
 export no_proxy="127.0.0.1,localhost${no_proxy:+,$no_proxy}"
 export NO_PROXY=$no_proxy
+export PENSTOCK_CACHE=$work/cache
 rm -rf "$work/azurite-data"
 "$azurite" --blobHost 127.0.0.1 --blobPort "$port" --location "$work/azurite-data" --silent --disableTelemetry \
   >"$work/azurite.log" 2>&1 &

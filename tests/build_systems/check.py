@@ -18,7 +18,7 @@ def run(*command):
 
 
 def known_to_cmake(source, folder):
-    run("cmake", "-S", source, "-B", folder, "-DPENSTOCK_HTTP=ON")
+    run("cmake", "-G", "Ninja", "-S", source, "-B", folder, "-DPENSTOCK_HTTP=ON")
     return re.findall(r"^ *Test +#\d+: (.+)$", run("ctest", "--test-dir", folder, "-N"), re.M)
 
 

@@ -115,7 +115,7 @@ class bench:
         fate, said = self.caught(include, p)
         if fate == "caught":
             return [f"without guard {guard}, {p.name} is still caught"]
-        status, control = self.compile(include, p) if fate == "other" else (0, "")
+        status, control = self.compile(include, p, "-Wno-error") if fate == "other" else (0, "")
         return [f"without guard {guard}, the control of {p.name} does not compile\n{control}"] if status != 0 else []
 
     def needs_no_other(self, p):
@@ -123,6 +123,8 @@ class bench:
         others = set(self.places) - p.guards
         if self.caught(self.without(others), p)[0] == "caught":
             return []
+        if self.caught(self.files.root, p)[0] != "caught":
+            return [f"{p.path}: is not caught, with every guard in place"]
         near = sorted(g for g in others if p.reaches & set(self.places[g]))
         return [f"without guard {g}, which it does not name, {p.name} is no longer caught"
                 for g in near if self.caught(self.without({g}), p)[0] != "caught"]  # fmt: skip

@@ -8,9 +8,11 @@ using namespace penstock::arch;
 struct mine {
   static constexpr std::string_view name = "mine";
 #ifdef COMPILE_FAIL
-  static constexpr auto map = rules(each("layers.*", 0, 4, tensor("norm.weight", hidden)), each("layers.*", 3, layers, tensor("norm.weight", hidden).as("late")));
+  static constexpr auto map = rules(each("layers.*", 0, 4, tensor("norm.weight", hidden)),
+                                    each("layers.*", 3, layers, tensor("norm.weight", hidden).as("late")));
 #else
-  static constexpr auto map = rules(each("layers.*", 0, 4, tensor("norm.weight", hidden)), each("layers.*", 4, layers, tensor("norm.weight", hidden).as("late")));
+  static constexpr auto map = rules(each("layers.*", 0, 4, tensor("norm.weight", hidden)),
+                                    each("layers.*", 4, layers, tensor("norm.weight", hidden).as("late")));
 #endif
 };
 static_assert(sizeof(penstock::weight_map_of<mine>) > 0);

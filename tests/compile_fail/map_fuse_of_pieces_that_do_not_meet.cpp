@@ -10,7 +10,8 @@ struct mine {
 #ifdef COMPILE_FAIL
   static constexpr auto map = fuse("gate_up", linear("gate", hidden, hidden), linear("up", hidden, hidden).when(tied));
 #else
-  static constexpr auto map = fuse("gate_up", linear("gate", hidden, hidden).when(tied), linear("up", hidden, hidden).when(tied));
+  static constexpr auto map =
+      fuse("gate_up", linear("gate", hidden, hidden).when(tied), linear("up", hidden, hidden).when(tied));
 #endif
 };
 static_assert(sizeof(penstock::weight_map_of<mine>) > 0);

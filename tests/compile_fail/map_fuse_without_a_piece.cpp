@@ -12,7 +12,8 @@ struct mine {
 #ifdef COMPILE_FAIL
   static constexpr auto map = override_rules(pair, linear("gate", hidden, hidden));
 #else
-  static constexpr auto map = override_rules(pair, fuse("gate_up", linear("gate", hidden, hidden), linear("up", hidden, hidden)));
+  static constexpr auto map =
+      override_rules(pair, fuse("gate_up", linear("gate", hidden, hidden), linear("up", hidden, hidden)));
 #endif
 };
 static_assert(sizeof(penstock::weight_map_of<mine>) > 0);

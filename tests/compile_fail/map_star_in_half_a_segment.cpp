@@ -8,7 +8,7 @@ using namespace penstock::arch;
 struct mine {
   static constexpr std::string_view name = "mine";
 #ifdef COMPILE_FAIL
-  static constexpr auto map = each("model.layer_*", 0, layers, tensor("norm.weight", hidden));
+  static constexpr auto map = each("model.*_layer", 0, layers, tensor("norm.weight", hidden));
 #else
   static constexpr auto map = each("model.layer.*", 0, layers, tensor("norm.weight", hidden));
 #endif

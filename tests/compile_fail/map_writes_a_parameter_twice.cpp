@@ -8,7 +8,8 @@ using namespace penstock::arch;
 struct mine {
   static constexpr std::string_view name = "mine";
 #ifdef COMPILE_FAIL
-  static constexpr auto map = rules(linear("q_proj", hidden, hidden).as("qk"), linear("k_proj", hidden, hidden).as("qk"));
+  static constexpr auto map =
+      rules(linear("q_proj", hidden, hidden).as("qk"), linear("k_proj", hidden, hidden).as("qk"));
 #else
   static constexpr auto map = fuse("qk", linear("q_proj", hidden, hidden), linear("k_proj", hidden, hidden));
 #endif

@@ -2,7 +2,8 @@
 
 usage: check.py WAY SOURCE_DIR COMPILER
 
-WAY is find_package (installed by CMake), add_subdirectory, pkg_config (installed by Meson) or subproject (of Meson's).
+WAY is find_package (installed by CMake), add_subdirectory, pkg_config (installed by Meson), subproject (of Meson's) or
+without_http (installed by both without the part that needs libcurl, OpenSSL and pugixml).
 """
 
 import os
@@ -29,20 +30,20 @@ def run_programs(folder):
     run(folder / "consumer_http")
 
 
-def install_with_cmake(source, folder, prefix):
-    run("cmake", "-S", source, "-B", folder, f"-DCMAKE_INSTALL_PREFIX={prefix}", "-DCMAKE_INSTALL_LIBDIR=lib", *BARE_CMAKE)
+def install_with_cmake(source, folder, prefix, *options):
+    bare = [f"-DCMAKE_INSTALL_PREFIX={prefix}", "-DCMAKE_INSTALL_LIBDIR=lib", *BARE_CMAKE]
+    run("cmake", "-G", "Ninja", "-S", source, "-B", folder, *bare, *options)
     run("cmake", "--install", folder)
 
 
-def install_with_meson(source, folder, prefix):
-    run("meson", "setup", folder, source, f"--prefix={prefix}", "--libdir=lib", *BARE_MESON)
+def install_with_meson(source, folder, prefix, *options):
+    run("meson", "setup", folder, source, f"--prefix={prefix}", "--libdir=lib", *BARE_MESON, *options)
     run("meson", "install", "-C", folder)
 
 
 def build_with_cmake(folder, *options):
-    run("cmake", "-S", here, "-B", folder, *options)
+    run("cmake", "-G", "Ninja", "-S", here, "-B", folder, *options)
     run("cmake", "--build", folder)
-    run_programs(folder)
 
 
 def pkg_config(prefix, *words):
@@ -54,13 +55,38 @@ def headers_below(prefix):
     return sorted(path.relative_to(prefix).as_posix() for path in (prefix / "include").rglob("*") if path.is_file())
 
 
+def same_headers(one, other):
+    if headers_below(one) != headers_below(other):
+        sys.exit(f"Meson installs these headers:\n{headers_below(one)}\nand CMake these:\n{headers_below(other)}")
+
+
 def find_package(source, folder):
     install_with_cmake(source, folder / "penstock", folder / "prefix")
     build_with_cmake(folder / "consumer", f"-DCMAKE_PREFIX_PATH={folder}/prefix", "-DPENSTOCK_PARTS=http")
+    run_programs(folder / "consumer")
+
+
+def without_http(source, folder):
+    """The part that is not there is asked for in vain, and the rest needs nothing of it."""
+    prefix, other = folder / "prefix", folder / "by_meson"
+    install_with_cmake(source, folder / "penstock", prefix, "-DPENSTOCK_HTTP=OFF")
+    install_with_meson(source, folder / "again", other, "-Dhttp=disabled")
+    same_headers(other, prefix)
+    if (prefix / "include" / "penstock" / "net").exists() or not (prefix / "include" / "penstock" / "core").exists():
+        sys.exit(f"installed without HTTP:\n{headers_below(prefix)}")
+    build_with_cmake(folder / "consumer", f"-DCMAKE_PREFIX_PATH={prefix}")
+    run(folder / "consumer" / "consumer")
+    if (folder / "consumer" / "consumer_http").exists():
+        sys.exit("penstock::http is offered, though it was not installed")
+    words = ["cmake", "-G", "Ninja", "-S", here, "-B", folder / "in_vain", f"-DCMAKE_PREFIX_PATH={prefix}", "-DPENSTOCK_PARTS=http"]
+    asked = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if asked.returncode == 0 or "the part 'http' is not there" not in asked.stdout:
+        sys.exit(f"the part that is not there was found, or its absence not said\n{asked.stdout}")
 
 
 def add_subdirectory(source, folder):
     build_with_cmake(folder / "consumer", f"-DPENSTOCK_SOURCE={source}")
+    run_programs(folder / "consumer")
 
 
 def by_pkg_config(source, folder):
@@ -68,8 +94,7 @@ def by_pkg_config(source, folder):
     prefix, other = folder / "prefix", folder / "by_cmake"
     install_with_meson(source, folder / "penstock", prefix)
     install_with_cmake(source, folder / "again", other)
-    if headers_below(prefix) != headers_below(other):
-        sys.exit(f"Meson installs these headers:\n{headers_below(prefix)}\nand CMake these:\n{headers_below(other)}")
+    same_headers(prefix, other)
     for name, program in (("penstock", "main"), ("penstock-http", "http")):
         said = [sorted(pkg_config(p, "--cflags", "--libs", "--define-variable=prefix=/p", name)) for p in (prefix, other)]
         if said[0] != said[1]:
@@ -94,7 +119,13 @@ def subproject(source, folder):
 def main():
     way, source, compiler = sys.argv[1:]
     os.environ["CXX"] = compiler
-    ways = {"find_package": find_package, "add_subdirectory": add_subdirectory, "pkg_config": by_pkg_config, "subproject": subproject}
+    ways = {
+        "find_package": find_package,
+        "add_subdirectory": add_subdirectory,
+        "pkg_config": by_pkg_config,
+        "subproject": subproject,
+        "without_http": without_http,
+    }
     with tempfile.TemporaryDirectory() as folder:
         ways[way](Path(source).resolve(), Path(folder))
 

@@ -48,11 +48,12 @@ class header_reader {
 PENSTOCK_INLINE bool has_negative_zero(std::string_view json) {
   if (json.find("-0") == json.npos) return false;
   bool inside = false;
-  for (std::size_t i = 0; i + 1 < json.size(); ++i) {
+  for (std::size_t i = 0; i + 2 < json.size(); ++i) {
     char const c = json[i];
     if (inside && c == '\\') ++i;
     else if (c == '"') inside = !inside;
-    else if (!inside && c == '-' && json[i + 1] == '0') return true;
+    else if (!inside && c == '-' && json[i + 1] == '0' && std::string_view{".eE"}.find(json[i + 2]) == json.npos)
+      return true;
   }
   return false;
 }
@@ -276,12 +277,12 @@ PENSTOCK_INLINE result<shard_header> parse_header(std::span<std::byte const> jso
   simdjson::dom::parser parser;
   auto entries = detail::parse_object(parser, json, file, error_kind::format);
   if (!entries) return std::move(entries).error();
-  if (detail::has_negative_zero({reinterpret_cast<char const*>(json.data()), json.size()}))
-    return error{error_kind::format, detail::joined(file, ": expected non-negative integers in the header, found -0; ",
-                                                    "write the file anew or get it again")};
   shard_header header;
   detail::header_reader reader{bytes{json.size()}, size, shard, file, limits};
   if (auto r = reader.read(*entries, header); !r) return std::move(r).error();
+  if (detail::has_negative_zero({reinterpret_cast<char const*>(json.data()), json.size()}))
+    return error{error_kind::format, detail::joined(file, ": expected non-negative integers in the header, found -0; ",
+                                                    "write the file anew or get it again")};
   if (auto r = reader.sort_and_check(header.tensors); !r) return std::move(r).error();
   return header;
 }

@@ -13,8 +13,9 @@ PENSTOCK_BEGIN
 namespace detail {
 /// `model-00002-of-00003.safetensors`, taken apart.
 struct counted_file {
-  std::string_view stem;  // "model"
-  std::string_view of;    // "00003", as written
+  std::string_view stem;    // "model"
+  std::string_view digits;  // "00002", as written
+  std::string_view of;      // "00003", as written
   u32 number = 0;
   u32 count = 0;
 
@@ -24,21 +25,20 @@ struct counted_file {
     if (of == name.npos || of == 0) return std::nullopt;
     auto const dash = name.rfind('-', of - 1);
     if (dash == name.npos) return std::nullopt;
-    counted_file f{name.substr(0, dash), name.substr(of + 4)};
-    auto const number = name.substr(dash + 1, of - dash - 1);
+    counted_file f{name.substr(0, dash), name.substr(dash + 1, of - dash - 1), name.substr(of + 4)};
     auto const whole = [](std::string_view text, u32& n) {
       auto const end = text.data() + text.size();
       auto const r = std::from_chars(text.data(), end, n);
       return r.ec == std::errc{} && r.ptr == end && n <= 1'000'000;
     };
-    if (!whole(number, f.number) || !whole(f.of, f.count)) return std::nullopt;
+    if (!whole(f.digits, f.number) || !whole(f.of, f.count)) return std::nullopt;
     return f;
   }
-  /// The file of the same set with another number.
+  /// A file of the same set with another number, written as this one is.
   std::string sibling(u32 n) const {
-    auto digits = std::to_string(n);
-    if (digits.size() < of.size()) digits.insert(0, of.size() - digits.size(), '0');
-    return joined(stem, "-", digits, "-of-", of, ".safetensors");
+    auto other = std::to_string(n);
+    if (other.size() < digits.size()) other.insert(0, digits.size() - other.size(), '0');
+    return joined(stem, "-", other, "-of-", of, ".safetensors");
   }
 };
 
@@ -55,6 +55,7 @@ PENSTOCK_INLINE error missing_files(std::vector<std::string> const& missing, std
 PENSTOCK_INLINE result<void> check_counted(std::vector<std::string> const& files) {
   std::optional<counted_file> set;
   std::string_view named;
+  std::vector<u32> numbers;
   for (auto const& name : files) {
     auto const f = counted_file::read(name);
     if (!f) continue;
@@ -62,17 +63,14 @@ PENSTOCK_INLINE result<void> check_counted(std::vector<std::string> const& files
       return error{error_kind::config, joined("expected one set of numbered files, found ", named, " and ", name,
                                               "; add an index, or remove the files that do not belong to the model")};
     if (!set) set = f, named = name;
+    numbers.push_back(f->number);
   }
   if (!set) return {};
-  std::vector<std::string_view> there(files.begin(), files.end());
-  std::sort(there.begin(), there.end());
-  auto const here = [&](u32 n) {
-    return std::binary_search(there.begin(), there.end(), std::string_view{set->sibling(n)});
-  };
-  u32 const first = here(0) ? 0 : 1;
+  std::sort(numbers.begin(), numbers.end());
   std::vector<std::string> missing;
+  u32 const first = numbers.front() ? 1 : 0;
   for (u32 n = first; n < first + set->count; ++n)
-    if (!here(n)) missing.push_back(set->sibling(n));
+    if (!std::binary_search(numbers.begin(), numbers.end(), n)) missing.push_back(set->sibling(n));
   if (!missing.empty()) return missing_files(missing, "the numbered ones count");
   return {};
 }

@@ -158,7 +158,7 @@ PENSTOCK_INLINE std::optional<std::string> cached_snapshot::manifest(std::filesy
 PENSTOCK_INLINE result<void> cached_snapshot::begin() {
   if (lock_) {  // whoever held the lock before and was killed left this behind
     std::error_code ignored;
-    auto const prefix = "." + first_.filename().string();
+    auto const prefix = "." + first_.filename().string() + ".";
     for (std::filesystem::directory_iterator at{first_.parent_path(), ignored}, end; !ignored && at != end;
          at.increment(ignored))
       if (at->path().filename().string().starts_with(prefix)) std::filesystem::remove_all(at->path(), ignored);

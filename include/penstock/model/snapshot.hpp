@@ -42,7 +42,7 @@ class local_snapshot {
   /// @errors      not_found; config: a name that leaves the folder, or a file larger than `most`; access; io
   [[nodiscard]] result<std::string> read(std::string_view name, bytes most = mebibytes(256)) const;
 
- private:
+ private:  // guard: snapshot_comes_from_opening
   friend struct detail::snapshot_maker;
   explicit local_snapshot(std::filesystem::path directory) : directory_(std::move(directory)) {}
   std::filesystem::path directory_;

@@ -33,6 +33,10 @@ struct range_transfer final : transfer {
     return true;
   }
   bool whole(bool) const noexcept override { return got == request.range.size.count; }
+  void start_over() noexcept override {
+    got = 0;
+    place = filled = 0;
+  }
   std::optional<byte_range> missing() const noexcept override { return rest(); }
 
   byte_range rest() const noexcept { return {request.range.first + bytes{got}, request.range.size - bytes{got}}; }

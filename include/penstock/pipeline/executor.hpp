@@ -85,7 +85,9 @@ class readiness_guard {
 template <class Storage, class Device, class Exchange = exchange::independent>
 class executor {
   static constexpr bool fits = detail::check_storage<Storage>() && detail::check_device<Device>();
+  // guard-begin: executor_fits
   static_assert(fits, "penstock: this storage and this device do not make an executor; the message above says why");
+  // guard-end: executor_fits
   // guard-begin: exchange_is_a_policy
   static_assert(exchange_policy<Exchange>,
                 "penstock: this exchange lacks `static constexpr bool needs_communicator`: exchange::independent has it");

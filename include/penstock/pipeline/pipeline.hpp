@@ -30,7 +30,9 @@ struct plan_request {
 /// @threads  open: one call at a time; plan and load: any number at once, one load a plan and sink (ranks are threads)
 template <class Policies>
 class pipeline {
+  // guard-begin: pipeline_fits
   static_assert(detail::check_policies<Policies>::fit(), "penstock: these policies do not make a pipeline; the sentence above says which one and why");
+  // guard-end: pipeline_fits
 
  public:
   using storage_type = typename Policies::storage;

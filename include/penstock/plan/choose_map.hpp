@@ -28,7 +28,9 @@ struct map_choices {
 };
 template <class... Archs, class Quant>
 struct map_choices<arch::any_of<Archs...>, Quant> {
+  // guard-begin: any_of_some_architectures
   static_assert(sizeof...(Archs) > 0, "penstock: arch::any_of<> names no architecture: give it at least one");
+  // guard-end: any_of_some_architectures
   static constexpr map_choice list[] = {{weight_map_of<Archs, Quant>::view(), classes_of<Archs>()}...};
 };
 

@@ -46,10 +46,16 @@ namespace storage {
 /// `traits()` are those of the store that `pin` or `list` used last; before that, of the first.
 template <class... Backends>
 class any_of {
+  // guard-begin: any_of_some_storages
   static_assert(sizeof...(Backends) > 0, "penstock: storage::any_of needs at least one storage");
+  // guard-end: any_of_some_storages
+  // guard-begin: any_of_storages_only
   static_assert((detail::check_storage<Backends>() && ...), "penstock: storage::any_of takes storages only");
+  // guard-end: any_of_storages_only
+  // guard-begin: any_of_knows_the_schemes
   static_assert((detail::chosen_by_scheme<Backends> && ...),
                 "penstock: a storage in storage::any_of lacks `static bool takes(uri const&)` or `schemes`");
+  // guard-end: any_of_knows_the_schemes
 
   template <std::size_t I>
   using store_at = std::tuple_element_t<I, std::tuple<Backends...>>;

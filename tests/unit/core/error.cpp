@@ -12,9 +12,9 @@ BOOST_AUTO_TEST_CASE(each_kind_has_its_name) {
   constexpr std::string_view names[] = {"usage",     "format",  "config", "plan", "not_found", "access",
                                         "transient", "changed", "memory", "io",   "peer",      "cancelled"};
   unsigned i = 0;
-  for (auto const k : {error_kind::usage, error_kind::format, error_kind::config, error_kind::plan, error_kind::not_found,
-                       error_kind::access, error_kind::transient, error_kind::changed, error_kind::memory, error_kind::io,
-                       error_kind::peer, error_kind::cancelled})
+  for (auto const k : {error_kind::usage, error_kind::format, error_kind::config, error_kind::plan,
+                       error_kind::not_found, error_kind::access, error_kind::transient, error_kind::changed,
+                       error_kind::memory, error_kind::io, error_kind::peer, error_kind::cancelled})
     BOOST_TEST(name_of(k) == names[i++]);
   BOOST_TEST(i == std::size(names));
 }

@@ -17,8 +17,7 @@ result<void> done(bool well) {
   if (well) return {};
   return error{error_kind::io, "full"};
 }
-template <class R>
-concept arrow = requires(R r) { static_cast<R>(r).operator->(); };
+template <class R> concept arrow = requires(R r) { static_cast<R>(r).operator->(); };
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(core_result)

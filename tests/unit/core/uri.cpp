@@ -7,8 +7,7 @@ using penstock::error_kind;
 using penstock::uri;
 
 namespace {
-template <class Uri>
-concept gives_rest = requires(Uri&& u) { static_cast<Uri&&>(u).rest(); };
+template <class Uri> concept gives_rest = requires(Uri&& u) { static_cast<Uri&&>(u).rest(); };
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(core_uri)

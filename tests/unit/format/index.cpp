@@ -15,7 +15,8 @@ result<shard_index> naming(std::string const& path) { return parse(R"({"weight_m
 shard_header header_of(u32 shard, std::initializer_list<std::string_view> names) {
   shard_header h;
   for (auto const name : names)
-    h.tensors.push_back({std::string{name}, dtype::uint8, shape{1}, object_id{shard}, {bytes{h.tensors.size()}, bytes{1}}});
+    h.tensors.push_back(
+        {std::string{name}, dtype::uint8, shape{1}, object_id{shard}, {bytes{h.tensors.size()}, bytes{1}}});
   return h;
 }
 checkpoint with_files(std::initializer_list<std::string_view> names) {
@@ -48,13 +49,15 @@ BOOST_AUTO_TEST_CASE(it_says_which_file_owns_a_tensor) {
 }
 
 BOOST_AUTO_TEST_CASE(metadata_may_be_absent_empty_or_stale) {
-  for (std::string const head : {"{", R"({"metadata":{},)", R"({"metadata":null,)", R"({"metadata":{"total_size":0},"x":[1],)"})
+  for (std::string const head :
+       {"{", R"({"metadata":{},)", R"({"metadata":null,)", R"({"metadata":{"total_size":0},"x":[1],)"})
     BOOST_TEST(parse(head + R"("weight_map":{"w":"a.safetensors"}})").has_value());
 }
 
 BOOST_AUTO_TEST_CASE(a_file_in_a_subfolder_is_fine) {
-  for (std::string const path : {"transformer/model-00001-of-00002.safetensors", "a/b/c.safetensors", "a..b/..c.safetensors",
-                                 "%2e%2e/x.safetensors", "a b+\xc3\xbc#?.safetensors", "a/b:c.safetensors"}) {
+  for (std::string const path :
+       {"transformer/model-00001-of-00002.safetensors", "a/b/c.safetensors", "a..b/..c.safetensors",
+        "%2e%2e/x.safetensors", "a b+\xc3\xbc#?.safetensors", "a/b:c.safetensors"}) {
     auto const i = naming(path);
     BOOST_TEST_REQUIRE(i.has_value(), path);
     BOOST_TEST(i->files()[0] == path);
@@ -65,7 +68,8 @@ BOOST_AUTO_TEST_CASE(a_file_outside_of_the_folder_is_refused_by_name) {
   for (std::string const path :
        {"../other/model.safetensors", "/abs/x.safetensors", "a/../../b.safetensors", "a/../model.safetensors", "..",
         "./model.safetensors", "a//b.safetensors", "a/", "s3://other-bucket/x.safetensors", "file:x.safetensors"})
-    BOOST_TEST(bad_config(naming(path), {"m.index.json", "below the checkpoint's folder", "\"w\"", "\"" + path + "\""}));
+    BOOST_TEST(
+        bad_config(naming(path), {"m.index.json", "below the checkpoint's folder", "\"w\"", "\"" + path + "\""}));
   BOOST_TEST(bad_config(naming(R"(x\u0000.safetensors)"), {R"("x\u0000.safetensors")", "control character"}));
   BOOST_TEST(bad_config(naming(R"(..\\x.safetensors)"), {R"("..\\x.safetensors")", "backslash"}));
   BOOST_TEST(bad_config(naming(R"(C:\\x.safetensors)"), {"\"C:"}));
@@ -118,7 +122,8 @@ BOOST_AUTO_TEST_CASE(a_stale_tensor_in_a_shard_is_ignored_and_counted) {
   auto const i = parse(R"({"weight_map":{"l0.q.weight":"new.safetensors","l0.norm.weight":"old.safetensors"}})");
   auto c = with_files({"new.safetensors", "old.safetensors"});
   BOOST_TEST_REQUIRE(
-      collect_tensors(c, {header_of(0, {"l0.q.weight"}), header_of(1, {"l0.norm.weight", "l0.q.weight"})}, &*i).has_value());
+      collect_tensors(c, {header_of(0, {"l0.q.weight"}), header_of(1, {"l0.norm.weight", "l0.q.weight"})}, &*i)
+          .has_value());
   BOOST_TEST(names_of(c) == (texts{"l0.q.weight@0", "l0.norm.weight@1"}), boost::test_tools::per_element());
   BOOST_TEST(c.ignored == 1u);
 

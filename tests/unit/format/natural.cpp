@@ -1,5 +1,5 @@
-#include <boost/test/unit_test.hpp>
 #include <algorithm>
+#include <boost/test/unit_test.hpp>
 #include <random>
 #include <string>
 #include <vector>
@@ -17,13 +17,14 @@ BOOST_AUTO_TEST_CASE(numbers_inside_of_names_count_as_numbers) {
   static_assert(natural_less("a", "a0"));
   static_assert(natural_less("9", "a"));
   static_assert(natural_less("x99999999999999999999", "x100000000000000000000"));  // more than 64 bits
-  static_assert(natural_less("z", "\xc3\xbc"));                                     // bytes are unsigned
+  static_assert(natural_less("z", "\xc3\xbc"));                                    // bytes are unsigned
   BOOST_TEST(natural_less("model-00002-of-00010", "model-00010-of-00010"));
   BOOST_TEST(!natural_less("", ""));
 }
 
 BOOST_AUTO_TEST_CASE(it_is_a_total_order_also_of_names_that_differ_in_leading_zeros) {
-  std::vector<std::string> names{"", "0", "00", "a", "a0", "a00", "a01", "a1", "a1b", "a01b", "a2", "a10", "b", "1", "01"};
+  std::vector<std::string> names{"",    "0",    "00", "a",   "a0", "a00", "a01", "a1",
+                                 "a1b", "a01b", "a2", "a10", "b",  "1",   "01"};
   for (auto const& a : names)
     for (auto const& b : names) {
       BOOST_TEST(natural_less(a, b) + natural_less(b, a) == (a != b));

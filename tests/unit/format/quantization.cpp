@@ -27,8 +27,9 @@ using texts = std::vector<std::string>;
 BOOST_AUTO_TEST_SUITE(format_quantization)
 
 BOOST_AUTO_TEST_CASE(a_block_inside_of_the_text_config_is_found_and_keeps_its_scope) {
-  auto const d = declared(R"({"architectures":["XForConditionalGeneration"],"vision_config":{},"text_config":{"quantization_config":)" +
-                          packed + "}}");
+  auto const d = declared(
+      R"({"architectures":["XForConditionalGeneration"],"vision_config":{},"text_config":{"quantization_config":)" +
+      packed + "}}");
   BOOST_TEST(d.method == "compressed-tensors");
   BOOST_TEST(d.format == "pack-quantized");
   BOOST_TEST((d.bits == 4u));
@@ -97,7 +98,8 @@ BOOST_AUTO_TEST_CASE(all_lists_of_ignored_modules_count) {
 
 BOOST_AUTO_TEST_CASE(groups_that_differ_have_no_common_number) {
   auto const with = [](std::string const& second) {
-    return block(R"({"config_groups":{"a":{"weights":{"num_bits":4,"group_size":32}},"b":{"weights":)" + second + "}}}");
+    return block(R"({"config_groups":{"a":{"weights":{"num_bits":4,"group_size":32}},"b":{"weights":)" + second +
+                 "}}}");
   };
   auto const same = with(R"({"num_bits":4,"group_size":32})");
   BOOST_TEST(same.method == "compressed-tensors");
@@ -113,8 +115,10 @@ BOOST_AUTO_TEST_CASE(the_algorithm_of_modelopt_gives_the_method) {
   BOOST_TEST(method(R"({"quant_method":"modelopt","quant_algo":"FP8"})") == "modelopt_fp8");
   BOOST_TEST(method(R"({"quant_algo":"NVFP4"})") == "modelopt_fp4");
   BOOST_TEST(method(R"({"quant_algo":"MIXED_PRECISION","quantized_layers":{"a":{"quant_algo":"FP8"}}})") == "w4afp8");
-  BOOST_TEST(method(R"({"quant_algo":"MIXED_PRECISION","quantized_layers":{"a":{"quant_algo":"FP8"},"b":{"quant_algo":"NVFP4"}}})") ==
-             "modelopt_mixed");
+  BOOST_TEST(
+      method(
+          R"({"quant_algo":"MIXED_PRECISION","quantized_layers":{"a":{"quant_algo":"FP8"},"b":{"quant_algo":"NVFP4"}}})") ==
+      "modelopt_mixed");
   BOOST_TEST(block(R"({"quant_algo":"NVFP4"})").format == "NVFP4");
 }
 
@@ -158,7 +162,9 @@ BOOST_AUTO_TEST_CASE(wrong_types_in_a_block_are_refused) {
   for (std::string const size : {"-2", "1073741825", "\"g\""})
     BOOST_TEST(bad_config(bad_block(R"({"quant_method":"x","group_size":)" + size + "}"), {"group_size = ", size}));
   for (std::string const size : {"128", "[128]", "[128,0]", "[128,-1]", "[1,2,3]", "[\"a\",\"b\"]", "[128,1e2]"})
-    BOOST_TEST(bad_config(bad_block(R"({"quant_method":"x","weight_block_size":)" + size + "}"), {"weight_block_size"}));
-  BOOST_TEST(bad_config(bad_block(R"({"quant_method":"x","config_groups":{"a":{"weights":{"num_bits":0}}}})"), {"num_bits = 0"}));
+    BOOST_TEST(
+        bad_config(bad_block(R"({"quant_method":"x","weight_block_size":)" + size + "}"), {"weight_block_size"}));
+  BOOST_TEST(bad_config(bad_block(R"({"quant_method":"x","config_groups":{"a":{"weights":{"num_bits":0}}}})"),
+                        {"num_bits = 0"}));
 }
 BOOST_AUTO_TEST_SUITE_END()

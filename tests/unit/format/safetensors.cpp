@@ -9,9 +9,8 @@ using namespace fixture;
 BOOST_AUTO_TEST_SUITE(format_safetensors)
 
 BOOST_AUTO_TEST_CASE(a_dimension_of_zero_is_legal_and_has_no_bytes) {
-  constexpr std::string_view header =
-      R"({"blk.0.weight":{"dtype":"F8_E4M3","shape":[2,3],"data_offsets":[0,6]},)"
-      R"("scaled_fp8":{"dtype":"F8_E4M3","shape":[0],"data_offsets":[6,6]}})";
+  constexpr std::string_view header = R"({"blk.0.weight":{"dtype":"F8_E4M3","shape":[2,3],"data_offsets":[0,6]},)"
+                                      R"("scaled_fp8":{"dtype":"F8_E4M3","shape":[0],"data_offsets":[6,6]}})";
   auto const r = read(st(header, "89:;<="));
   BOOST_TEST_REQUIRE(r.has_value());
   BOOST_TEST_REQUIRE(r->tensors.size() == 2u);
@@ -174,7 +173,8 @@ BOOST_AUTO_TEST_CASE(a_tensor_that_ends_behind_the_file_is_truncated) {
 BOOST_AUTO_TEST_CASE(the_limit_of_the_header_is_checked_before_anything_is_allocated) {
   bytes const large{7'000'000'000};
   auto const first = std::string("\x40\x9d\xdf\x07\0\0\0\0", 8);
-  BOOST_TEST(bad_format(header_length(bytes_of(first), large, "m"), {"132095296", "100000000", "header_limits::header"}));
+  BOOST_TEST(
+      bad_format(header_length(bytes_of(first), large, "m"), {"132095296", "100000000", "header_limits::header"}));
   BOOST_TEST((*header_length(bytes_of(first), large, "m", {.header = bytes{200'000'000}}) == bytes{132095296}));
   auto const huge = std::string("\xff\xff\xff\xff\xff\xff\xff\x7f", 8);
   BOOST_TEST(bad_format(header_length(bytes_of(huge), large, "m"), {"9223372036854775807"}));
@@ -200,8 +200,9 @@ BOOST_AUTO_TEST_CASE(a_length_that_cannot_be_is_refused) {
 
 BOOST_AUTO_TEST_CASE(the_number_of_tensors_has_a_limit) {
   auto const file = [](std::string const& metadata) {
-    return st("{" + metadata + R"("a":{"dtype":"U8","shape":[],"data_offsets":[0,1]},)"
-                              R"("b":{"dtype":"U8","shape":[],"data_offsets":[1,2]}})",
+    return st("{" + metadata +
+                  R"("a":{"dtype":"U8","shape":[],"data_offsets":[0,1]},)"
+                  R"("b":{"dtype":"U8","shape":[],"data_offsets":[1,2]}})",
               2);
   };
   BOOST_TEST(read(file(R"("__metadata__":{},)"), {.tensors = 2}).has_value());
@@ -217,8 +218,8 @@ BOOST_AUTO_TEST_CASE(white_space_may_stand_around_the_object_and_nothing_else) {
     BOOST_TEST(r->tensors.empty());
   }
   for (auto const& header : {std::string("{}\0", 3), std::string("{}x"), std::string("{}{}"), std::string("\f{}"),
-                                   std::string("\xef\xbb\xbf{}"), std::string("[]"), std::string("  "),
-                                   std::string("null"), std::string("\xff\xff"), std::string("{\"")})
+                             std::string("\xef\xbb\xbf{}"), std::string("[]"), std::string("  "), std::string("null"),
+                             std::string("\xff\xff"), std::string("{\"")})
     BOOST_TEST(bad_format(read(st(header, 0)), {"m.safetensors", "expected a JSON object"}));
   BOOST_TEST(bad_format(read(st("{}", 1)), {"names none", "1 byte after"}));
 }
@@ -237,12 +238,14 @@ BOOST_AUTO_TEST_CASE(numbers_are_non_negative_integers_and_nothing_like_them) {
   BOOST_TEST(bad_format(offset("99999999999999999999"), {"64 bits"}));
   BOOST_TEST(bad_format(offset("16,32"), {"\"test\"", "two data_offsets", "3"}));
   BOOST_TEST(bad_format(read(st(R"({"t":{"dtype":"U8","shape":[1],"data_offsets":[1]}})", 1)), {"\"t\"", "found 1"}));
-  BOOST_TEST(bad_format(read(st(R"({"t":{"dtype":"U8","shape":[1],"data_offsets":[2,1]}})", 2)), {"\"t\"", "backwards"}));
+  BOOST_TEST(
+      bad_format(read(st(R"({"t":{"dtype":"U8","shape":[1],"data_offsets":[2,1]}})", 2)), {"\"t\"", "backwards"}));
   auto const extent = [](std::string const& n) {
     return read(st(R"({"test":{"dtype":"U8","shape":[)" + n + R"(],"data_offsets":[0,1]}})", 1));
   };
   BOOST_TEST(extent("1").has_value());
-  for (std::string const n : {"-1", "1.0", "\"1\"", "null", "1e0", "-0"}) BOOST_TEST(bad_format(extent(n), {"non-negative"}));
+  for (std::string const n : {"-1", "1.0", "\"1\"", "null", "1e0", "-0"})
+    BOOST_TEST(bad_format(extent(n), {"non-negative"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_name_may_look_like_a_negative_zero) {
@@ -254,13 +257,13 @@ BOOST_AUTO_TEST_CASE(a_name_may_look_like_a_negative_zero) {
 
 BOOST_AUTO_TEST_CASE(sizes_that_overflow_are_refused) {
   auto const with = [](std::string const& type, std::string const& extents) {
-    return read(
-        st(R"({"test":{"dtype":")" + type + R"(","shape":)" + extents + R"(,"data_offsets":[0,16]}})", 16));
+    return read(st(R"({"test":{"dtype":")" + type + R"(","shape":)" + extents + R"(,"data_offsets":[0,16]}})", 16));
   };
   BOOST_TEST(bad_format(with("I32", "[2,18446744073709551614]"), {"\"test\"", "fits 64 bits"}));
   BOOST_TEST(bad_format(with("I32", "[2,9223372036854775807]"), {"\"test\"", "fits 64 bits"}));
   BOOST_TEST(bad_format(with("F4", "[4611686018427387905]"), {"\"test\"", "fits 64 bits"}));
-  BOOST_TEST(bad_format(with("I32", "[0,18446744073709551615,18446744073709551615]"), {"\"test\"", "expected 0 bytes"}));
+  BOOST_TEST(
+      bad_format(with("I32", "[0,18446744073709551615,18446744073709551615]"), {"\"test\"", "expected 0 bytes"}));
   BOOST_TEST(bad_format(with("I32", "4"), {"\"test\"", "shape", "an integer"}));
 }
 
@@ -317,8 +320,9 @@ BOOST_AUTO_TEST_CASE(many_tensors_in_a_shuffled_order_come_out_by_offset) {
   std::shuffle(order.begin(), order.end(), std::mt19937{3});
   std::string header = "{";
   for (u64 const i : order)
-    header += (header.size() > 1 ? ",\"t" : "\"t") + std::to_string(i) + R"(":{"dtype":"U16","shape":[3],"data_offsets":[)" +
-              std::to_string(6 * i) + "," + std::to_string(6 * i + 6) + "]}";
+    header += (header.size() > 1 ? ",\"t" : "\"t") + std::to_string(i) +
+              R"(":{"dtype":"U16","shape":[3],"data_offsets":[)" + std::to_string(6 * i) + "," +
+              std::to_string(6 * i + 6) + "]}";
   header += "}";
   auto const r = read(st(header, 6 * count));
   BOOST_TEST_REQUIRE(r.has_value());
@@ -332,10 +336,11 @@ BOOST_AUTO_TEST_CASE(many_tensors_in_a_shuffled_order_come_out_by_offset) {
 
 // Whatever a header says: it is refused, or what comes out tiles the file.
 BOOST_AUTO_TEST_CASE(mutated_headers_are_refused_or_tile_the_file) {
-  std::string const seed = st(R"({"__metadata__":{"format":"pt"},"a":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},)"
-                              R"("b.q":{"dtype":"F4","shape":[2,8],"data_offsets":[24,32]},)"
-                              R"("c":{"dtype":"I8","shape":[0],"data_offsets":[32,32]}})",
-                              32);
+  std::string const seed =
+      st(R"({"__metadata__":{"format":"pt"},"a":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},)"
+         R"("b.q":{"dtype":"F4","shape":[2,8],"data_offsets":[24,32]},)"
+         R"("c":{"dtype":"I8","shape":[0],"data_offsets":[32,32]}})",
+         32);
   constexpr std::string_view alphabet = "{}[]:,\"0123456789-+.eE\\ ubFIna_\x00\xff";
   std::mt19937 random{20};
   auto const below = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>{0, n - 1}(random); };

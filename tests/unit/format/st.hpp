@@ -24,10 +24,12 @@ inline std::string st(std::string_view header, std::string_view data) {
 inline std::string st(std::string_view header, std::size_t data) { return st(header, std::string(data, '\x5a')); }
 
 /// Reads a whole file as the library does: its length first, then its header.
-inline penstock::result<penstock::shard_header> read(std::string_view file, penstock::header_limits const& limits = {}) {
+inline penstock::result<penstock::shard_header> read(std::string_view file,
+                                                     penstock::header_limits const& limits = {}) {
   auto const all = bytes_of(file);
   penstock::bytes const size{all.size()};
-  auto const length = penstock::header_length(all.first(all.size() < 8 ? all.size() : 8), size, "m.safetensors", limits);
+  auto const length =
+      penstock::header_length(all.first(all.size() < 8 ? all.size() : 8), size, "m.safetensors", limits);
   if (!length) return length.error();
   return penstock::parse_header(all.subspan(8, length->count), size, penstock::object_id{7}, "m.safetensors", limits);
 }

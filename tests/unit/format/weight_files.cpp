@@ -13,11 +13,12 @@ result<texts> of(texts const& listing) { return weight_files(listing); }
 BOOST_AUTO_TEST_SUITE(format_weight_files)
 
 BOOST_AUTO_TEST_CASE(with_an_index_only_the_files_it_names_are_weights) {
-  auto const index = shard_index::parse(
-      bytes_of(R"({"weight_map":{"model.embed_tokens.weight":"model-00001-of-00002.safetensors",)"
-               R"("lm_head.weight":"model-00002-of-00002.safetensors"}})"),
-      "i");
-  texts const listing{"consolidated.safetensors", "model-00002-of-00002.safetensors", "model-00001-of-00002.safetensors"};
+  auto const index =
+      shard_index::parse(bytes_of(R"({"weight_map":{"model.embed_tokens.weight":"model-00001-of-00002.safetensors",)"
+                                  R"("lm_head.weight":"model-00002-of-00002.safetensors"}})"),
+                         "i");
+  texts const listing{"consolidated.safetensors", "model-00002-of-00002.safetensors",
+                      "model-00001-of-00002.safetensors"};
   auto const files = weight_files(listing, &*index);
   BOOST_TEST_REQUIRE(files.has_value());
   BOOST_TEST(*files == (texts{"model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"}),
@@ -60,8 +61,8 @@ BOOST_AUTO_TEST_CASE(of_files_that_count_themselves_none_may_be_missing) {
 BOOST_AUTO_TEST_CASE(two_sets_of_counted_files_are_ambiguous) {
   BOOST_TEST(bad_config(of({"m-1-of-1.safetensors", "n-1-of-1.safetensors"}), {"m-1-of-1", "n-1-of-1"}));
   BOOST_TEST(bad_config(of({"m-1-of-1.safetensors", "m-1-of-2.safetensors", "m-2-of-2.safetensors"}), {"m-1-of-1"}));
-  for (std::string const odd : {"-of-.safetensors", "m-1-of-x.safetensors", "m--1-of-2.safetensors", "-of-1.safetensors",
-                                "1-of-2.safetensors", "m-99999999999-of-1.safetensors"})
+  for (std::string const odd : {"-of-.safetensors", "m-1-of-x.safetensors", "m--1-of-2.safetensors",
+                                "-of-1.safetensors", "1-of-2.safetensors", "m-99999999999-of-1.safetensors"})
     BOOST_TEST(of({odd}).has_value() == !odd.starts_with("m--1"), odd);
 }
 BOOST_AUTO_TEST_SUITE_END()

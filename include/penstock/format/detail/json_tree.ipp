@@ -101,7 +101,8 @@ PENSTOCK_INLINE std::string json_tree::shown(u32 n) const {
     case json_kind::real: {
       char text[32];
       auto const r = std::to_chars(text, text + sizeof text, real(n));
-      return {text, r.ptr};
+      std::string shown{text, r.ptr};
+      return shown.find_first_of(".en") == shown.npos ? shown + ".0" : shown;
     }
     case json_kind::text: return detail::shown(text(n));
     case json_kind::list: return "a list";

@@ -27,6 +27,8 @@ struct transfer {
   virtual bool take(std::byte const* from, std::size_t n) = 0;
   /// Is everything there? @param clean  the answer ended as it should
   [[nodiscard]] virtual bool whole(bool clean) const noexcept = 0;
+  /// Bytes taken so far are not to be trusted: the next attempt begins at the beginning.
+  virtual void start_over() noexcept {}
   /// What is still to come, for messages.
   [[nodiscard]] virtual std::optional<byte_range> missing() const noexcept { return std::nullopt; }
 
@@ -121,9 +123,11 @@ inline failure diagnose(transfer& t, CURLcode code) {
     bool const once = v.next == verdict::what::retry_once && ++t.odd_answers < 2;
     return {once ? next::once_more : next::give_up, v.kind, v.why};
   }
-  if (t.aborted == why::excess)
+  if (t.aborted == why::excess) {
+    t.start_over();
     return {++t.odd_answers < 2 ? next::once_more : next::give_up, error_kind::format,
             "expected the bytes asked for, found more; look for a proxy that changes answers"};
+  }
   if (t.head.ended() && !t.judged) {
     int const status = t.head.status();
     auto const name = store_code(t.head, t.error_body);

@@ -209,7 +209,8 @@ class transfers {
   }
 
   bool is_over(transfer& t) {
-    bool const accepted = t.judged && t.judged->next == verdict::what::use;
+    bool const accepted = t.judged && t.judged->next == verdict::what::use &&
+                          t.aborted != transfer::why_aborted::excess;
     if (accepted && t.whole(code_ == CURLE_OK)) return true;
     auto const now = clock::now();
     auto f = diagnose(t, code_);

@@ -1,0 +1,13 @@
+// error: a_uri_is_not_a_directory__open_the_model_first
+// guard: uri_is_not_a_directory
+#include <penstock/model/snapshot.hpp>
+
+void f(penstock::local_snapshot const& snapshot, penstock::uri const& where) {
+#ifdef COMPILE_FAIL
+  auto const text = penstock::read_text(where, "tokenizer.json");
+#else
+  auto const text = penstock::read_text(snapshot, "tokenizer.json");
+#endif
+  (void)text.has_value();
+  (void)snapshot, (void)where;
+}
