@@ -1,7 +1,7 @@
 #!/bin/bash
 # One command from a bare Debian 12 (or Ubuntu 24.04) to text: installs what is missing, builds the examples, makes a
-# SmolLM2-135M-Instruct checkpoint, puts it into Azurite (a stand-in for Azure Blob Storage, on this machine), streams it
-# from there through 64 MiB into three tensor-parallel ranks, and generates text from what was loaded.
+# SmolLM2-135M-Instruct checkpoint, puts it into Azurite (a stand-in for Azure Blob Storage, on this machine), streams
+# it from there through 64 MiB into three tensor-parallel ranks, and generates text from what was loaded.
 #
 # Needs root, or sudo, when packages are missing. All it makes lies in $PENSTOCK_WORK (build/quickstart); a second run
 # takes from there what the first has made.

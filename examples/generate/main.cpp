@@ -40,8 +40,8 @@ struct engine_policies : penstock::defaults {
 };
 using loader = penstock::pipeline<engine_policies>;
 
-/// The parameters of one rank, in the engine's own memory. The plan says which there are; as a sink of a load it answers
-/// where each is to be written.
+/// The parameters of one rank, in the engine's own memory. The plan says which there are; as the sink of a load it
+/// answers where each is to be written.
 class rank_memory {
  public:
   explicit rank_memory(loader::plan_type const& plan) {

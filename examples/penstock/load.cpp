@@ -87,7 +87,7 @@ class owning {
 };
 
 /// Totals on top, one object a rank under `ranks`. Ranks run at the same time: peaks add up, seconds do not.
-std::string to_json(std::vector<report> const& ranks) {
+std::string to_json(std::vector<report> const& ranks, std::vector<unsigned> const& numbers) {
   report sum;
   auto const* slowest = &ranks.front();
   for (auto const& r : ranks) {
@@ -104,15 +104,15 @@ std::string to_json(std::vector<report> const& ranks) {
   std::string text = penstock::to_json(sum);
   text.back() = ',';
   text += "\"ranks\":[";
-  for (std::size_t i = 0; i < ranks.size(); ++i) text += (i ? "," : "") + penstock::to_json(ranks[i]);
+  for (std::size_t i = 0; i < ranks.size(); ++i) text += (i ? ",{" : "{") + ("\"rank\":" + std::to_string(numbers[i])) + "," + penstock::to_json(ranks[i]).substr(1);
   return text + "]}";
 }
 
-void print(std::vector<report> const& ranks) {
+void print(std::vector<report> const& ranks, std::vector<unsigned> const& numbers) {
   std::printf("%5s %14s %14s %9s %8s %11s %9s %12s %s\n", "rank", "needed", "read", "requests", "retries", "parameters", "seconds", "peak host", "limit");
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     auto const& r = ranks[i];
-    std::printf("%5zu %14llu %14llu %9llu %8llu %11llu %9.3f %12llu %s\n", i, static_cast<unsigned long long>(r.bytes_needed.count),
+    std::printf("%5u %14llu %14llu %9llu %8llu %11llu %9.3f %12llu %s\n", numbers[i], static_cast<unsigned long long>(r.bytes_needed.count),
                 static_cast<unsigned long long>(r.bytes_read.count), static_cast<unsigned long long>(r.requests), static_cast<unsigned long long>(r.retries),
                 static_cast<unsigned long long>(r.parameters), r.seconds, static_cast<unsigned long long>(r.peak_host_bytes.count), r.limit.c_str());
   }
@@ -141,8 +141,16 @@ result<void> load_with(arguments const& a) {
   events.span("open", 0, 0, begin, opened);
   events.span("plan", 0, 0, opened, trace::clock::now());
 
+  // What is to be written must be writable: found out before the first byte is read.
   digest_file digests;
   if (auto r = digests.open(a.digest); !r) return r;
+  std::optional<output_file> json;
+  if (!a.json.empty()) {
+    auto f = output_file::create(a.json);
+    if (!f) return std::move(f).error();
+    json.emplace(*std::move(f));
+  }
+  std::vector<unsigned> numbers;
   std::size_t const ranks = plans->size();
   std::vector<Sink> sinks;
   bytes total;
@@ -150,6 +158,7 @@ result<void> load_with(arguments const& a) {
     auto s = Sink::allocate(p, {digests, traced ? &events : nullptr, p.rank});
     if (!s) return std::move(s).error();
     sinks.push_back(*std::move(s));
+    numbers.push_back(p.rank);
     total += p.read;
   }
 
@@ -189,10 +198,12 @@ result<void> load_with(arguments const& a) {
     return *why;
   }
   bar.finish();
+  if (json) {
+    json->write_line(to_json(reports, numbers));
+    if (auto r = json->commit(); !r) return r;
+  }
   if (auto r = digests.commit(); !r) return r;
-  if (!a.json.empty())
-    if (auto r = write_file(a.json, to_json(reports)); !r) return r;
-  if (a.json != "-" && a.digest != "-") print(reports);
+  if (a.json != "-" && a.digest != "-") print(reports, numbers);
   return {};
 }
 }  // namespace

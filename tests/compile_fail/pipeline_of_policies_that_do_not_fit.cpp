@@ -6,6 +6,7 @@
 
 using namespace penstock;
 
+
 struct my_policies : defaults {
   using storage = storage::local;
   using ownership = ownership::place;

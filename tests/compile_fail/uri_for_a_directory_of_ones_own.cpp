@@ -1,5 +1,5 @@
-// error: uri.* to .*local_snapshot
-// error(clang): no known conversion from .*uri. to .*local_snapshot|no matching function for call to .read_processor
+// error: local_snapshot&. from expression of type .*uri
+// error(clang): no known conversion from .*uri. to .*local_snapshot
 #include <penstock/model/snapshot.hpp>
 
 // What an engine writes for itself is as safe, if it takes a local_snapshot.

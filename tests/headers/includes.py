@@ -11,6 +11,7 @@ def without_comments(text):
     """The text with its comments blanked; lines keep their numbers."""
     blank = lambda found: re.sub(r"[^\n]", " ", found.group(0)) if found.group(0)[0] == "/" else found.group(0)
     return re.sub(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', blank, text, flags=re.S)
+BODIES = ("penstock/src.hpp", "penstock/src_http.hpp")
 
 
 class tree:
@@ -22,7 +23,8 @@ class tree:
         self.files = {p.relative_to(self.root).as_posix(): without_comments(p.read_text(encoding="utf-8")) for p in sorted(found)}
 
     def headers(self):
-        return [name for name in self.files if name.endswith(".hpp")]
+        """All that can be included as they are; the files of bodies are for PENSTOCK_SEPARATE_COMPILATION alone."""
+        return [name for name in self.files if name.endswith(".hpp") and name not in BODIES]
 
     def includes(self, name):
         """(line, quote, included) of each include of one file."""

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "headers"))
-from includes import THIRD_PARTY, tree
+from includes import BODIES, THIRD_PARTY, tree
 
 # A folder includes itself and what stands before it.
 LAYERS = "core tensor format net storage model quant arch plan device exchange pipeline".split()
@@ -23,6 +23,9 @@ PURE_FILES = ("penstock/plan/plan.hpp",)
 # A load is given only the plan.
 EXECUTOR = "penstock/pipeline/executor.hpp"
 NOT_FOR_THE_EXECUTOR = ("quant", "arch", "model")
+
+# A body that stands beside its declarations, or, where the engine says so, in one file of its own.
+SEPARATE = re.compile(r"^#ifndef PENSTOCK_SEPARATE_COMPILATION\s*\n#\s*include <(\S+\.ipp)>\s*\n#endif\s*$", re.M)
 
 # Names of other projects, which no declaration may use.
 FOREIGN = re.compile(r"\bsimdjson::|\bpugi::|\bCURL[A-Za-z_]*\b|\bcurl_\w+|\b(?:SSL|EVP|HMAC|BIO)_\w+")
@@ -47,7 +50,7 @@ def order_faults(files):
                     yield f"{name}:{line}: includes {there}, which is no file of include/; write <penstock/FOLDER/NAME.hpp>"
             elif quote == '"':
                 yield f"{name}:{line}: includes \"{there}\"; write <{there}>"
-            elif "/detail/" in there and layer_of(there) != here:
+            elif "/detail/" in there and here is not None and layer_of(there) != here:
                 yield f"{name}:{line}: {there} is private to its folder"
             elif here is not None and (layer_of(there) is None or LAYERS.index(layer_of(there)) > LAYERS.index(here)):
                 yield f"{name}:{line}: {here} may not include {there}"
@@ -78,8 +81,25 @@ def declaration_faults(files):
         for line, _, there in files.includes(name):
             if THIRD_PARTY.match(there):
                 yield f"{name}:{line}: <{there}> belongs into the .ipp beside it"
+        separate = SEPARATE.findall(files.files[name])
+        for line, _, there in files.includes(name):
+            if there.endswith(".ipp") and there not in separate and files.third_party(there):
+                yield f"{name}:{line}: {there} needs {', '.join(files.third_party(there))}: include it under PENSTOCK_SEPARATE_COMPILATION"
         for found in FOREIGN.finditer(files.files[name]):
             yield f"{name}:{files.files[name].count(chr(10), 0, found.start()) + 1}: a declaration names {found.group(0)}"
+
+
+def separate_faults(files):
+    """Each body that can stand apart stands in one of the files of bodies; without HTTP, src.hpp needs none of its libraries."""
+    reached = {there for name in BODIES if name in files.files for there in files.closure(name)[0]}
+    for name in files.headers():
+        for body in SEPARATE.findall(files.files[name]):
+            if body not in reached:
+                yield f"{name}: its body {body} is in neither of {' and '.join(BODIES)}"
+    if BODIES[0] in files.files:
+        for there, here in files.third_party(BODIES[0]).items():
+            if not there.startswith("simdjson"):
+                yield f"{BODIES[0]} reaches <{there}> <- {files.chain(files.closure(BODIES[0])[0], here)}"
 
 
 def form_faults(files):
@@ -94,14 +114,15 @@ def form_faults(files):
 
 def faults_in(root):
     files = tree(root)
-    checks = (order_faults, executor_faults, purity_faults, declaration_faults, form_faults)
+    checks = (order_faults, executor_faults, purity_faults, declaration_faults, separate_faults, form_faults)
     return [fault for check in checks for fault in check(files)]
 
 
 GOOD = {
     "core/bytes.hpp": "#include <cstddef>\n// #include <penstock/pipeline/executor.hpp>\n",
-    "format/json.hpp": "#include <penstock/core/bytes.hpp>\n#include <penstock/format/json.ipp>\n",
+    "format/json.hpp": "#include <penstock/core/bytes.hpp>\n#ifndef PENSTOCK_SEPARATE_COMPILATION\n#  include <penstock/format/json.ipp>\n#endif\n",
     "format/json.ipp": "#include <simdjson.h>\n",
+    "src.hpp": "#include <penstock/format/json.ipp>\n",
     "plan/plan.hpp": "#include <penstock/core/bytes.hpp>\n",
     "pipeline/executor.hpp": "#include <penstock/plan/plan.hpp>\n",
     "penstock.hpp": "#include <penstock/pipeline/executor.hpp>\n",
@@ -122,6 +143,9 @@ BAD = [
     ("a declaration names CURL", {"net/lane.hpp": "struct lane {\n  CURL* handle;\n};\n"}),
     ("a declaration names simdjson::", {"format/json.hpp": "simdjson::dom::element f();\n"}),
     ("more than one idea", {"core/bytes.hpp": "\n" * (MOST_LINES + 1)}),
+    ("its body penstock/format/json.ipp is in neither", {"src.hpp": ""}),
+    ("needs simdjson.h: include it under", {"format/json.hpp": "#include <penstock/format/json.ipp>\n"}),
+    ("penstock/src.hpp reaches <curl/curl.h>", {"format/json.ipp": "#include <curl/curl.h>\n"}),
     ("no header of that name", {"core/lost.ipp": ""}),
 ]  # fmt: skip
 

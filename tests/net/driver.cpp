@@ -195,10 +195,8 @@ int pin_all(blob& store, penstock::uri const& root, std::vector<std::string> con
 int main(int argc, char** argv) {
   arguments a;
   for (int i = 1; i < argc; ++i)
-    if (std::strncmp(argv[i], "--", 2) == 0 && i + 1 < argc)
-      a.options[argv[i]] = argv[i + 1], ++i;
-    else
-      a.words.emplace_back(argv[i]);
+    if (std::strncmp(argv[i], "--", 2) == 0 && i + 1 < argc) a.options[argv[i]] = argv[i + 1], ++i;
+    else a.words.emplace_back(argv[i]);
   if (a.words.size() < 2) {
     std::fputs("usage: net_driver list|pin|read URI [NAME...] [--OPTION VALUE...]\n", stderr);
     return 2;

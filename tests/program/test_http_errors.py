@@ -1,7 +1,6 @@
 """A blob store that misbehaves: the right bytes or the right error, in bounded time, and no credential in any output."""
 
 import concurrent.futures
-import os
 import random
 import shutil
 

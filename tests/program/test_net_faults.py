@@ -3,8 +3,11 @@
 import json
 import random
 import socket
+import ssl
 import struct
+import threading
 import time
+import warnings
 
 from support import program
 from support.blob_stub import BlobStub, Fault, close, cut, say_nothing, status, with_headers
@@ -314,6 +317,98 @@ class Answers(Driver):
                 told, made = self.driver("pin", "az://c/m", "w", env=env)
                 self.assertEqual(told.get("error"), "access", made)
                 self.assertIn("metadata", told["message"])
+
+
+class Transport(Driver):
+    """What lies under the requests."""
+
+    def tls(self, *, name="IP:127.0.0.1", before=None):
+        """A stub behind TLS, and the file of the authority that signed for it."""
+        key, certificate = self.folder / "key.pem", self.new_path(".pem")
+        made = program.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, "-days", "2",
+                            "-subj", "/CN=stub", "-addext", f"subjectAltName={name}"], env=self.environment)
+        self.assertEqual(made.status, 0, made)
+        stub = self.stub()
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        if before:
+            context.maximum_version = before
+            context.minimum_version = before
+            context.set_ciphers("DEFAULT:@SECLEVEL=0")
+        stub.server.socket = context.wrap_socket(stub.server.socket, server_side=True)
+        return stub, certificate, self.environment_of(stub) | {"AZURE_STORAGE_ENDPOINT": stub.endpoint.replace("http:", "https:")}
+
+    def test_tls_is_verified(self):
+        stub, certificate, env = self.tls()
+        pin = ("pin", "az://c/m", "w")
+        for good in ({}, {"CURL_CA_BUNDLE": str(certificate)}, {"SSL_CERT_FILE": str(certificate)}):
+            told, made = self.driver(*pin, *(() if good else ("--ca", certificate)), env=env | good)
+            self.assertEqual([o["size"] for o in told.get("objects", [])], [SIZE], made)
+        told, made = self.driver(*pin, env=env)
+        self.assertEqual(told.get("error"), "access", made)
+        self.assertIn("ca_file", told["message"])
+        told, made = self.driver(*pin, "--ca", self.folder / "absent.pem", env=env)
+        self.assertIn(told.get("error"), ("usage", "access"), made)
+        _, certificate, env = self.tls(name="DNS:other.example")
+        told, made = self.driver(*pin, "--ca", certificate, env=env)
+        self.assertEqual(told.get("error"), "access", made)
+
+    def test_old_tls_is_refused(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            _, certificate, env = self.tls(before=ssl.TLSVersion.TLSv1_1)
+        told, made = self.driver("pin", "az://c/m", "w", "--ca", certificate, "--base", "1", "--attempts", "2", env=env)
+        self.assertIn(told.get("error"), ("transient", "access", "io"), made)
+
+    def test_connections_are_used_again(self):
+        stub = self.stub()
+        ports = set()
+        original = stub.server.process_request
+
+        def count(request, address):
+            ports.add(address)
+            original(request, address)
+
+        stub.server.process_request = count
+        self.read(stub, "--chunk", "20000", "--depth", "3")
+        self.assertLessEqual(len(ports), 1 + 3, "one for the HEAD, one for each read outstanding")
+        self.assertEqual(len(stub.requests("get")), 75)
+
+    def test_a_proxy_is_not_asked_for_this_machine(self):
+        stub = self.stub()
+        proxies = {name: "http://127.0.0.1:1" for name in ("http_proxy", "https_proxy", "HTTPS_PROXY", "ALL_PROXY")}
+        told, made = self.driver("pin", "az://c/m", "w", env=self.environment_of(stub) | proxies)
+        self.assertIn("objects", told, made)
+
+    def test_a_name_that_does_not_exist(self):
+        env = {"AZURE_STORAGE_ANON": "1", "AZURE_STORAGE_ACCOUNT_NAME": "devaccount",
+               "AZURE_STORAGE_ENDPOINT": "http://no-such-host.invalid/devaccount"}
+        told, made = self.driver("pin", "az://c/m", "w", "--base", "1", env=env)
+        self.assertEqual(told.get("error"), "transient", made)
+        self.assertIn("no-such-host.invalid", told["message"])
+
+    def test_names_are_resolved_before_the_load(self):
+        stub = self.stub()
+        name = socket.gethostname()  # a relay to the stub listens on the address of this machine's own name
+        try:
+            address = socket.gethostbyname(name)
+        except OSError:
+            name, address = "localhost", "127.0.0.1"
+        relay = socket.create_server((address, 0))
+        self.addCleanup(relay.close)
+
+        def serve():
+            while True:
+                try:
+                    client, peer = relay.accept()
+                except OSError:
+                    return
+                stub.server.process_request(client, peer)
+
+        threading.Thread(target=serve, daemon=True).start()
+        env = self.environment_of(stub) | {"AZURE_STORAGE_ENDPOINT": f"http://{name}:{relay.getsockname()[1]}/devaccount"}
+        told, made = self.driver("read", "az://c/m", "w", *QUICK, env=env)
+        self.assertEqual(told.get("bytes"), SIZE, made)
 
 
 class Cancels(Driver):

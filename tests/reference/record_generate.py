@@ -5,12 +5,12 @@
 
 MODEL_FOLDER is what examples/quickstart/convert_smollm2.py wrote; DATA_FOLDER is tests/data/smollm2. Writes
 
-    greedy.json           24 greedy tokens in float32 for three prompts, and the least distance of the two best logits
-    tokenizer_cases.json  ids and decoded texts by the model's tokenizer.json
+    greedy.json           24 greedy tokens in float32 for three prompts, and the least distance of the two best logits;
+                          and the ids of some texts by the model's tokenizer.json
     small/tokenizer.json  the same tokenizer cut down to its first merges, small enough to keep with the tests
-    small/cases.json      ids and decoded texts by that
+    small/cases.json      ids and decoded texts by that, for many texts
 
-Packages: record_generate-requirements.txt.
+Packages: requirements.txt.
 """
 
 import json
@@ -33,26 +33,34 @@ PROMPTS = [
 ]
 
 CASES = [
-    "", " ", "  ", "   ", "\n", "\n\n", "\t", "\r\n", " \n", "\n ", "  \n  \n", "\u00a0", "\u3000", "\u2003x", "a\u00a0b", "x\u0085y",
+    "", " ", "  ", "   ", "\n", "\n\n", "\t", "\r\n", " \n", "\n ", "  \n  \n", "\u00a0", "\u3000", "\u2003x",
+    "a\u00a0b", "x\u0085y",
     "Hello", "Hello world", " Hello world", "  Hello  world  ", "Hello\nworld\n", "a\tb\t\tc", "tab \t space", "a   b",
     "end in spaces   ", "   \tindent", "\u200bzero width\u200b", "\ufeffbom",
-    "1", "12", "123", "1234567890", "3.14159", "1,000,000", "2024-01-15T10:30:00Z", " 1", "  1", "a1b2", "x 1 y  2", "v1.2.3-rc4",
+    "1", "12", "123", "1234567890", "3.14159", "1,000,000", "2024-01-15T10:30:00Z", " 1", "  1", "a1b2", "x 1 y  2",
+    "v1.2.3-rc4",
     "١٢٣", "½ ² ₃ Ⅷ ⑩", "五〇", "1\u0300",
     "I'm you're he'll we've they'd isn't it's", "I'M YOU'RE HE'LL", "'s't're've'm'll'd", "rock 'n' roll", "'' ''' ' s",
     "don’t", "“quoted”", "'tis", "x'y'z'",
     "naïve café", "Ångström", "e\u0301 n\u0303", "Zażółć gęślą jaźń", "Ünïcödé ŸÆŒ ß ſ",
     "東京", "你好，世界！", "こんにちは 世界", "안녕하세요 세계", "Привет, мир", "שלום עולם", "مرحبا بالعالم", "नमस्ते दुनिया", "ไทย",
     "😀", "😀😃", "👩‍👩‍👧‍👦", "🇫🇷🇩🇪", "👍🏽 ok", "a😀b", "𝒳 𝟘 𐍈", "\U0001f9ff\U0010fffd",
-    "def f(x):\n    return x ** 2  # square\n", "int main() { return 0; }", "a += b; c != d && e || !f", "<html><b>x</b></html>",
-    "https://example.org/a?b=c&d=%20#e", "C:\\dir\\file.txt", "{\"key\": [1, 2.5, null]}", "$x^2 + y_1$", "!!!???...---", "____ ====",
-    "<|im_start|>user\nHi<|im_end|>\n", "<|endoftext|>", "a<|im_end|>b", " <|im_end|> ", "<|im_end|><|im_end|>", "<|im_end|", "<|im_END|>",
+    "def f(x):\n    return x ** 2  # square\n", "int main() { return 0; }", "a += b; c != d && e || !f",
+    "<html><b>x</b></html>",
+    "https://example.org/a?b=c&d=%20#e", "C:\\dir\\file.txt", "{\"key\": [1, 2.5, null]}", "$x^2 + y_1$",
+    "!!!???...---", "____ ====",
+    "<|im_start|>user\nHi<|im_end|>\n", "<|endoftext|>", "a<|im_end|>b", " <|im_end|> ", "<|im_end|><|im_end|>",
+    "<|im_end|", "<|im_END|>",
     "<repo_name>x<file_sep>y", "<repo_name", "<|im_<|im_start|>start|>", "<filename>123", "  <issue_start>\t",
     "\x00", "a\x00b", "\x01\x02\x1f\x7f", "\u0080\u009f", "\u00ad", "\ue000\uf8ff", "\ufffd", "\uffff", "\U000e0041",
-    "supercalifragilisticexpialidocious", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", " " * 100, "\n" * 33, "ab" * 60, "9" * 40,
+    "supercalifragilisticexpialidocious", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", " " * 100, "\n" * 33, "ab" * 60,
+    "9" * 40,
     "The quick brown fox jumps over the lazy dog. THE QUICK BROWN FOX? 0 foxes!",
 ]
 
-ALPHABET = list(" \n\t'aeiosttrmvdlL09,.!<|>_") + ["é", "ß", "東", "😀", "\u00a0", "\u0301", "٣", "½", "\u2003", "ing", " the", "'ll", "<|im_end|>"]
+ALPHABET = list(" \n\t'aeiosttrmvdlL09,.!<|>_") + [
+    "é", "ß", "東", "😀", "\u00a0", "\u0301", "٣", "½", "\u2003", "ing", " the", "'ll", "<|im_end|>",
+]
 
 
 def random_texts(count):
@@ -135,12 +143,13 @@ def main():
         mine, theirs = whole.encode(text, add_special_tokens=False).ids, auto(text, add_special_tokens=False).input_ids
         assert mine == theirs, f"tokenizers and transformers disagree on {text!r}: {mine}, {theirs}"
 
-    write_cases(data / "tokenizer_cases.json", whole, 300)
     small = data / "small" / "tokenizer.json"
     small.parent.mkdir(parents=True, exist_ok=True)
     small.write_text(json.dumps(cut_down(folder / "tokenizer.json"), separators=(",", ":")) + "\n", encoding="ascii")
     write_cases(data / "small" / "cases.json", tokenizers.Tokenizer.from_file(str(small)), 150)
-    write_json(data / "greedy.json", record_greedy(folder))
+    texts = [text for text in CASES if text and "\0" not in text][::5]  # as arguments of a program
+    ids = [{"text": text, "ids": whole.encode(text, add_special_tokens=False).ids} for text in texts]
+    write_json(data / "greedy.json", record_greedy(folder) | {"texts": ids})
 
 
 if __name__ == "__main__":

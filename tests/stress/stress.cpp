@@ -27,12 +27,12 @@ using support::rng;
 using support::untouched;
 
 u32 seed_now;
-#define CHECK(x)                                                                   \
-  do {                                                                             \
-    if (!(x)) {                                                                    \
-      std::fprintf(stderr, "seed %u: line %d: %s\n", seed_now, __LINE__, #x);      \
-      std::abort();                                                                \
-    }                                                                              \
+#define CHECK(x)                                                              \
+  do {                                                                        \
+    if (!(x)) {                                                               \
+      std::fprintf(stderr, "seed %u: line %d: %s\n", seed_now, __LINE__, #x); \
+      std::abort();                                                           \
+    }                                                                         \
   } while (0)
 
 int threads() {
@@ -54,7 +54,11 @@ struct watching {
   std::atomic<int> inside{0};
 
   watching(support::random_world const& world, bool one_at_a_time, long calls)
-      : w(world), serial(one_at_a_time), until_throw(calls), readies(w.p.parameters.size()), layers(w.p.layers),
+      : w(world),
+        serial(one_at_a_time),
+        until_throw(calls),
+        readies(w.p.parameters.size()),
+        layers(w.p.layers),
         declined(w.p.parameters.size()) {}
 
   void enter() {
@@ -87,7 +91,8 @@ struct place_sink : watching {
         declined[i] = true;
         continue;
       }
-      u64 const row = std::max<u64>(p.row.count, 1), rank = p.shape.rank(), matrix = rank > 1 ? p.shape[static_cast<unsigned>(rank) - 2] : 1;
+      u64 const row = std::max<u64>(p.row.count, 1), rank = p.shape.rank(),
+                matrix = rank > 1 ? p.shape[static_cast<unsigned>(rank) - 2] : 1;
       u64 size = p.size.count;
       if (pick(r, 0, 1)) {
         where[i].row_pitch = bytes{pick(r, 0, 2) ? row + pick(r, 0, 20) : 0};
@@ -110,7 +115,8 @@ struct place_sink : watching {
   blob tight(parameter const& p) const {
     u32 const i = index_of(p.id);
     blob out, rest = memory[i];
-    u64 const row = std::max<u64>(p.row.count, 1), rank = p.shape.rank(), matrix = std::max<u64>(rank > 1 ? p.shape[static_cast<unsigned>(rank) - 2] : 1, 1);
+    u64 const row = std::max<u64>(p.row.count, 1), rank = p.shape.rank(),
+              matrix = std::max<u64>(rank > 1 ? p.shape[static_cast<unsigned>(rank) - 2] : 1, 1);
     u64 const pitch = where[i].row_pitch.count ? where[i].row_pitch.count : row;
     u64 const stride = where[i].expert_stride.count ? where[i].expert_stride.count : matrix * pitch;
     for (u64 at = 0; at < p.size.count; at += row) {
@@ -125,7 +131,8 @@ struct place_sink : watching {
 
 /// Copies each loan to its place; on an asynchronous device now and then through the lease's stream.
 struct borrow_sink : watching {
-  borrow_sink(support::random_world const& world, bool one_at_a_time, long calls, rng&) : watching(world, one_at_a_time, calls) {
+  borrow_sink(support::random_world const& world, bool one_at_a_time, long calls, rng&)
+      : watching(world, one_at_a_time, calls) {
     for (auto const& p : w.p.parameters) memory.emplace_back(p.size.count, untouched);
   }
   template <class Stream>
@@ -136,7 +143,12 @@ struct borrow_sink : watching {
     CHECK(loan.size() == bytes{(box.rows - 1) * pitch} + box.width);
     auto* const to = memory[index_of(p.id)].data() + box.at.count;
     if (box.at.count % 2) {
-      copy_op const op{to, loan.unsafe_data({"a test of the lease's stream"}), static_cast<u32>(box.width.count), static_cast<u32>(box.rows), box.pitch.count, pitch};
+      copy_op const op{to,
+                       loan.unsafe_data({"a test of the lease's stream"}),
+                       static_cast<u32>(box.width.count),
+                       static_cast<u32>(box.rows),
+                       box.pitch.count,
+                       pitch};
       (void)held.stream().copy({&op, 1});
       return;
     }
@@ -199,10 +211,11 @@ bool load(rng& r, support::random_world const& w, Device& device, Sink& sink, co
   layer_id const layer{pick(r, 0, w.p.layers - 1)};
   std::thread stopper, waiter;
   bool layer_came = false;
-  if (how.cancel) stopper = std::thread([&, us = pick(r, 0, 300)] {
-    std::this_thread::sleep_for(std::chrono::microseconds(us));
-    stop.request_stop();
-  });
+  if (how.cancel)
+    stopper = std::thread([&, us = pick(r, 0, 300)] {
+      std::this_thread::sleep_for(std::chrono::microseconds(us));
+      stop.request_stop();
+    });
   bool const waits = pick(r, 0, 4) == 0;
   if (waits) waiter = std::thread([&] { layer_came = bool(waiters.wait(layer)); });
 
@@ -283,7 +296,8 @@ void run(u32 seed) {
   conditions const how{pick(r, 0, 2) == 0, pick(r, 0, 3) == 0, pick(r, 0, 3) != 0};
   if (pick(r, 0, 2)) {
     u32 const delay = pick(r, 0, 2) ? pick(r, 0, 40) : 0;
-    support::fake_async d(support::draw(r), delay, how.fault && pick(r, 0, 3) == 0 ? pick(r, 1, 30) : support::fake_async::never);
+    support::fake_async d(support::draw(r), delay,
+                          how.fault && pick(r, 0, 3) == 0 ? pick(r, 1, 30) : support::fake_async::never);
     if (pick(r, 0, 3) == 0) d.reach();
     with_device(r, w, d, how);
   } else {
@@ -295,9 +309,10 @@ void run(u32 seed) {
 
 int main(int argc, char** argv) {
   std::thread([] {}).join();  // some run-time libraries start a thread of their own at the first one
-  u32 const first = argc > 1 ? static_cast<u32>(std::atoi(argv[1])) : 1, runs = argc > 2 ? static_cast<u32>(std::atoi(argv[2])) : 2000;
+  u32 const first = argc > 1 ? static_cast<u32>(std::atoi(argv[1])) : 1,
+            runs = argc > 2 ? static_cast<u32>(std::atoi(argv[2])) : 2000;
   for (seed_now = first; seed_now < first + runs; ++seed_now) run(seed_now);
-  std::printf("%u runs: %llu good, %llu failed, %llu threw, %llu cancelled\n", runs, static_cast<unsigned long long>(count.good),
-              static_cast<unsigned long long>(count.failed), static_cast<unsigned long long>(count.threw),
-              static_cast<unsigned long long>(count.cancelled));
+  std::printf("%u runs: %llu good, %llu failed, %llu threw, %llu cancelled\n", runs,
+              static_cast<unsigned long long>(count.good), static_cast<unsigned long long>(count.failed),
+              static_cast<unsigned long long>(count.threw), static_cast<unsigned long long>(count.cancelled));
 }

@@ -40,7 +40,9 @@ class fake_async {
   struct stream {
     fake_async* device;
     std::size_t number;
-    result<void> copy(std::span<copy_op const> ops) { return device->push(number, {{ops.begin(), ops.end()}, {}}), result<void>{}; }
+    result<void> copy(std::span<copy_op const> ops) {
+      return device->push(number, {{ops.begin(), ops.end()}, {}}), result<void>{};
+    }
     result<void> mark(event& e) {
       e.state->store(marked);
       return device->push(number, {{}, e.state}), result<void>{};
@@ -112,7 +114,8 @@ class fake_async {
       busy_ = !w.ops.empty();
       lock.unlock();
       if (delay_us_)
-        if (u32 const us = random() % (2 * delay_us_); us > 1) std::this_thread::sleep_for(std::chrono::microseconds(us));
+        if (u32 const us = random() % (2 * delay_us_); us > 1)
+          std::this_thread::sleep_for(std::chrono::microseconds(us));
       (void)device::host::stream{}.copy(w.ops);
       done_ += !w.ops.empty();
       if (w.mark) {

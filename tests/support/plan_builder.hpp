@@ -22,8 +22,14 @@ class plan_builder {
   /// A parameter of bytes in rows. @returns its number
   u32 parameter(u64 rows, u64 row, u32 layer = 0) {
     u32 const id = static_cast<u32>(p_.parameters.size());
-    p_.parameters.push_back(
-        {"p" + std::to_string(id), dtype::uint8, {rows, row}, bytes{rows * row}, bytes{row}, layer_id{layer}, param_id{id}, 0});
+    p_.parameters.push_back({"p" + std::to_string(id),
+                             dtype::uint8,
+                             {rows, row},
+                             bytes{rows * row},
+                             bytes{row},
+                             layer_id{layer},
+                             param_id{id},
+                             0});
     return id;
   }
   u32 group(u32 size, u32 keeps, u32 steps, decltype(plan_group::run) run) {
@@ -34,8 +40,12 @@ class plan_builder {
   plan_builder& read(u32 object, u64 first, u32 size) { return begin({object_id{object}, size, first, 0, 0}); }
   plan_builder& zeros(u32 size) { return begin({no_object, size, 0, 0, 0}); }
 
-  plan_builder& place(u32 to, u32 from, u32 width, u64 at) { return copy({plan_copy::what::place, to, no_group, from, width, 1, 0, at, 0}); }
-  plan_builder& keep(u32 group, u32 from, u32 width, u64 at) { return copy({plan_copy::what::keep, group, no_group, from, width, 1, 0, at, 0}); }
+  plan_builder& place(u32 to, u32 from, u32 width, u64 at) {
+    return copy({plan_copy::what::place, to, no_group, from, width, 1, 0, at, 0});
+  }
+  plan_builder& keep(u32 group, u32 from, u32 width, u64 at) {
+    return copy({plan_copy::what::keep, group, no_group, from, width, 1, 0, at, 0});
+  }
   plan_builder& step(u32 to, u32 group, u32 from, u32 width, u64 at) {
     return copy({plan_copy::what::step, to, group_id{group}, from, width, 1, 0, at, 0});
   }
@@ -87,8 +97,10 @@ inline std::vector<blob> expected(plan const& p, std::vector<blob> const& object
         auto const& c = p.copies[i];
         if ((c.kind == plan_copy::what::keep) != keeps) continue;
         for (u32 row = 0; row < c.rows; ++row) {
-          blob piece(in.data() + c.from + u64{row} * c.from_pitch, in.data() + c.from + u64{row} * c.from_pitch + c.width);
-          if (c.kind == plan_copy::what::step) p.groups[index_of(c.group)].run(kept[index_of(c.group)].data(), piece.data(), piece.size(), c);
+          blob piece(in.data() + c.from + u64{row} * c.from_pitch,
+                     in.data() + c.from + u64{row} * c.from_pitch + c.width);
+          if (c.kind == plan_copy::what::step)
+            p.groups[index_of(c.group)].run(kept[index_of(c.group)].data(), piece.data(), piece.size(), c);
           std::memcpy((keeps ? kept : out)[c.to].data() + c.at + row * c.at_pitch, piece.data(), piece.size());
         }
       }

@@ -112,10 +112,10 @@ class world_maker {
     for (auto& q : b_->get().parameters) {
       if (!q.size.count) continue;
       u64 const row = pick(r_, 1, 96), rows = (q.size.count + row - 1) / row, experts = pick(r_, 1, 3);
-      if (pick(r_, 0, 1))
-        q.shape = {rows, row}, q.size = bytes{rows * row};
+      if (pick(r_, 0, 1)) q.shape = {rows, row}, q.size = bytes{rows * row};
       else
-        q.shape = {experts, (rows + experts - 1) / experts, row}, q.size = bytes{(rows + experts - 1) / experts * experts * row};
+        q.shape = {experts, (rows + experts - 1) / experts, row},
+        q.size = bytes{(rows + experts - 1) / experts * experts * row};
       q.row = bytes{row};
     }
   }
@@ -134,6 +134,12 @@ inline void give_memory(random_world& w, u32 lanes, u32 slots, u32 depth, u64 mo
   auto const pre = penstock::detail::prepare(w.p);
   u64 const kept = pre ? pre->kept_peak.count : 0;
   u64 const used = std::min<u64>(lanes, std::max<std::size_t>(1, w.p.reads.size()));
-  w.p.memory = {lanes, slots, depth, bytes{w.slot}, {}, bytes{kept}, bytes{used * slots * ((w.slot + 4095) / 4096 * 4096) + kept + more}};
+  w.p.memory = {lanes,
+                slots,
+                depth,
+                bytes{w.slot},
+                {},
+                bytes{kept},
+                bytes{used * slots * ((w.slot + 4095) / 4096 * 4096) + kept + more}};
 }
 }  // namespace support

@@ -221,10 +221,14 @@ PENSTOCK_INLINE result<void> header_reader::sort_and_check(std::vector<checkpoin
     order.reserve(tensors.size());
     for (auto const& t : tensors) order.push_back({t.where, order.size()});
     std::sort(order.begin(), order.end());
-    std::vector<checkpoint_tensor> sorted;
-    sorted.reserve(tensors.size());
-    for (auto const& e : order) sorted.push_back(std::move(tensors[e.at]));
-    tensors.swap(sorted);
+    for (std::size_t i = 0; i < order.size(); ++i) {  // in place, one cycle after the other
+      if (order[i].at == i) continue;
+      auto kept = std::move(tensors[i]);
+      std::size_t to = i;
+      for (std::size_t from; (from = std::exchange(order[to].at, to)) != i; to = from)
+        tensors[to] = std::move(tensors[from]);
+      tensors[to] = std::move(kept);
+    }
   }
   u64 at = 0;
   checkpoint_tensor const* before = nullptr;

@@ -46,10 +46,8 @@ PENSTOCK_INLINE std::string manifest_word(std::string_view text) {
   std::string word;
   for (char c : text) {
     auto const b = static_cast<unsigned char>(c);
-    if (b > 0x20 && b != 0x7f && b != '%')
-      word += c;
-    else
-      (word += '%') += {hex[b >> 4], hex[b & 15]};
+    if (b > 0x20 && b != 0x7f && b != '%') word += c;
+    else (word += '%') += {hex[b >> 4], hex[b & 15]};
   }
   return word;
 }
@@ -199,9 +197,10 @@ PENSTOCK_INLINE result<void> cached_snapshot::commit() {
       if (auto done = flush(at->path(), cache_advice); !done) return done;
   auto const text = manifest(directory);
   if (!text)
-    return error{error_kind::io,
-                 "the files in " + directory.string() + " changed while they were written; " + std::string{cache_advice},
-                 {.uri = directory.string()}};
+    return error{
+        error_kind::io,
+        "the files in " + directory.string() + " changed while they were written; " + std::string{cache_advice},
+        {.uri = directory.string()}};
   auto const written = fresh_->path() / "manifest";
   if (auto done = write_at(written, {}, std::as_bytes(std::span{*text}), cache_advice); !done) return done;
   for (auto const& path : {written, directory, fresh_->path()})
@@ -213,8 +212,8 @@ PENSTOCK_INLINE result<void> cached_snapshot::commit() {
     auto found = find();
     if (!found) return std::move(found).error();
     if (!*found)
-      return error{error_kind::io, "two processes wrote " + place_.string() + " at once; try again",
-                   {.uri = place_.string()}};
+      return error{
+          error_kind::io, "two processes wrote " + place_.string() + " at once; try again", {.uri = place_.string()}};
   }
   lock_ = descriptor{};
   return flush(place_.parent_path(), cache_advice);

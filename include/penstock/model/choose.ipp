@@ -11,10 +11,10 @@ PENSTOCK_BEGIN
 namespace detail {
 PENSTOCK_INLINE bool holds_weights(std::string_view name) noexcept {
   constexpr std::array<std::string_view, 31> suffixes{
-      ".safetensors", ".bin",  ".pt",   ".pth", ".gguf",     ".ggml",     ".onnx",   ".onnx_data",
-      ".h5",          ".hdf5", ".keras", ".msgpack", ".tensors", ".ckpt", ".npz",    ".npy",
-      ".pdparams",    ".pdiparams", ".ot", ".tflite", ".mlmodel", ".engine", ".plan",
-      ".pkl",         ".pickle", ".nemo", ".zip", ".tar", ".gz", ".zst", ".weight"};
+      ".safetensors", ".bin",       ".pt",    ".pth",     ".gguf",    ".ggml",   ".onnx",  ".onnx_data",
+      ".h5",          ".hdf5",      ".keras", ".msgpack", ".tensors", ".ckpt",   ".npz",   ".npy",
+      ".pdparams",    ".pdiparams", ".ot",    ".tflite",  ".mlmodel", ".engine", ".plan",  ".pkl",
+      ".pickle",      ".nemo",      ".zip",   ".tar",     ".gz",      ".zst",    ".weight"};
   return std::any_of(suffixes.begin(), suffixes.end(), [&](std::string_view suffix) {
     if (name.size() < suffix.size()) return false;
     auto const end = name.substr(name.size() - suffix.size());
@@ -37,8 +37,7 @@ PENSTOCK_INLINE result<place> place_of(uri const& given) {
   auto const begin = text.size() - given.rest().size();
   auto const slash = path.rfind('/');
   bool const below_something = given.scheme().empty() || (slash != path.npos && slash >= begin);
-  if (!path.ends_with(".safetensors") || path.ends_with("/.safetensors") || !below_something)
-    return place{given, {}};
+  if (!path.ends_with(".safetensors") || path.ends_with("/.safetensors") || !below_something) return place{given, {}};
 
   std::string only{slash == path.npos ? path : path.substr(slash + 1)};
   if (has_query || given.scheme() == "file") {

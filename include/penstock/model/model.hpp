@@ -14,7 +14,8 @@ template <storage_backend S>
 struct model {
   penstock::uri uri;   ///< as it was given
   checkpoint weights;  ///< every tensor, and the version of each shard
-  std::shared_ptr<std::vector<typename S::object> const> objects;  ///< the pinned shards, in the order of weights.shards
+  std::shared_ptr<std::vector<typename S::object> const>
+      objects;              ///< the pinned shards, in the order of weights.shards
   model_config config;      ///< empty where there is no config.json
   local_snapshot snapshot;  ///< config, tokenizer and processor files, in a folder of this machine
 };

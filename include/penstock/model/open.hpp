@@ -50,6 +50,11 @@ class model_opener {
     return model<S>{given_, std::move(weights_), std::move(objects_), *std::move(config), *std::move(snapshot)};
   }
 
+  result<local_snapshot> snapshot() {
+    if (auto done = look(); !done) return std::move(done).error();
+    return make_snapshot();
+  }
+
  private:
   /// Finds the root and what is below it.
   result<void> look() {
@@ -100,9 +105,10 @@ class model_opener {
     if (!chosen) {
       auto const& why = chosen.error();
       bool const nothing = !index_ && why.kind() == error_kind::not_found;
-      return error{why.kind(),
-                   shown_ + ": " + why.message() + (nothing ? "; there is " + (names.empty() ? "nothing" : some_of(names)) : ""),
-                   {.uri = shown_}};
+      return error{
+          why.kind(),
+          shown_ + ": " + why.message() + (nothing ? "; there is " + (names.empty() ? "nothing" : some_of(names)) : ""),
+          {.uri = shown_}};
     }
     files_ = *std::move(chosen);
     return {};
@@ -141,8 +147,8 @@ class model_opener {
       return {};
     };
     auto const begin = [&](std::size_t i, std::span<std::byte const> first) -> result<void> {
-      auto const length =
-          header_length(first.first(std::min<std::size_t>(first.size(), 8)), weights_.shards[i].size, path_of(files_[i]), how_.headers);
+      auto const length = header_length(first.first(std::min<std::size_t>(first.size(), 8)), weights_.shards[i].size,
+                                        path_of(files_[i]), how_.headers);
       if (!length) return placed(length.error(), files_[i]);
       if (length->count <= first.size() - 8) return parse(i, first.subspan(8, static_cast<std::size_t>(length->count)));
       longer.push_back({i, {bytes{8}, *length}});
@@ -192,8 +198,7 @@ class model_opener {
       if (f.size > largest_metadata)
         how_.watch.notice(path_of(f.name) + " is no config or tokenizer file by its size, " +
                           std::to_string(f.size.count) + " bytes: not fetched");
-      else
-        names.push_back(f.name);
+      else names.push_back(f.name);
     }
     if (names.size() > most_files)
       return error{error_kind::usage,
@@ -265,5 +270,13 @@ class model_opener {
 template <storage_backend S>
 result<model<S>> open_model(S& store, uri const& given, open_options const& how = {}) {
   return detail::model_opener<S>{store, given, how}.run();
+}
+
+/// Brings config, tokenizer and processor files into a folder, as open_model does; looks at no weights, and needs none.
+///
+/// @errors as open_model
+template <storage_backend S>
+result<local_snapshot> open_snapshot(S& store, uri const& given, open_options const& how = {}) {
+  return detail::model_opener<S>{store, given, how}.snapshot();
 }
 PENSTOCK_END

@@ -56,8 +56,8 @@ struct snapshot_maker {
 
 /// What people take for a directory.
 template <class T>
-concept names_a_place = std::same_as<T, uri> || std::same_as<T, std::filesystem::path> ||
-                        std::convertible_to<T const&, std::string_view>;
+concept names_a_place =
+    std::same_as<T, uri> || std::same_as<T, std::filesystem::path> || std::convertible_to<T const&, std::string_view>;
 }  // namespace detail
 
 /// The model's `config.json`, with what `hf_quant_config.json` declares beside it; an empty one where there is none.

@@ -24,8 +24,8 @@ PENSTOCK_INLINE result<std::vector<std::string>> local_snapshot::files() const {
 PENSTOCK_INLINE result<std::string> local_snapshot::read(std::string_view name, bytes most) const {
   if (auto const fault = detail::fault_of_name(name); !fault.empty())
     return error{error_kind::config,
-                 "expected a file below " + directory_.string() + ", found the name " + detail::shown_name(name) + ": " +
-                     std::string{fault},
+                 "expected a file below " + directory_.string() + ", found the name " + detail::shown_name(name) +
+                     ": " + std::string{fault},
                  {.uri = directory_.string()}};
   return detail::read_file(directory_ / name, most);
 }
@@ -96,7 +96,8 @@ PENSTOCK_INLINE result<void> copy_snapshot(local_snapshot const& from, std::file
     if (!mine) return mine.error();
     if (!found || *found != *mine)
       return error{error_kind::io,
-                   "expected " + (target / name).string() + " to be absent or equal to the model's file, found another " +
+                   "expected " + (target / name).string() +
+                       " to be absent or equal to the model's file, found another " +
                        "content; remove it or choose another folder",
                    {.uri = (target / name).string()}};
   }

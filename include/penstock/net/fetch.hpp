@@ -15,9 +15,9 @@ namespace net {
 struct small_request {
   std::string method = "GET";
   std::string url{};
-  std::string shown{};                  ///< for messages
-  std::shared_ptr<authorizer> signer{}; ///< may be null
-  bytes most = mebibytes(16);           ///< a larger body is an error
+  std::string shown{};                   ///< for messages
+  std::shared_ptr<authorizer> signer{};  ///< may be null
+  bytes most = mebibytes(16);            ///< a larger body is an error
 };
 
 /// An answer with status 2xx.

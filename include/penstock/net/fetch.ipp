@@ -64,10 +64,8 @@ PENSTOCK_INLINE std::vector<result<small_answer>> fetch(std::span<small_request 
     std::size_t const n = (*engine)->run(ended, detail::clock::now() + std::chrono::minutes(1));
     for (std::size_t i = 0; i < n; ++i) {
       auto& t = static_cast<detail::small_transfer&>(*ended[i]);
-      if (t.failed)
-        answers[t.index] = std::move(*t.failed);
-      else
-        answers[t.index] = small_answer{std::move(t.head), std::move(t.body)};
+      if (t.failed) answers[t.index] = std::move(*t.failed);
+      else answers[t.index] = small_answer{std::move(t.head), std::move(t.body)};
       --left;
       if (next < requests.size()) begin(t);
     }

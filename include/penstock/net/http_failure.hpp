@@ -14,6 +14,9 @@ namespace net {
 /// @returns letters and digits only, since it goes into messages; empty where there is none
 std::string store_code(response_head const& head, std::string_view body);
 
+/// The store's name for this one request, which its support asks for; letters, digits and `-` only.
+std::string request_id_of(response_head const& head);
+
 /// The kind of error that a status stands for when it is not tried again.
 error_kind kind_of(int status, std::string_view code) noexcept;
 
@@ -22,8 +25,8 @@ error_kind kind_of(int status, std::string_view code) noexcept;
 /// @param shown     the object's name for messages
 /// @param expected  the pinned size, where a range of a pinned object was asked for
 /// @param explain   what the authorizer says of its credentials
-error refused(response_head const& head, std::string_view body, std::string_view shown,
-              std::optional<bytes> expected, std::string_view explain);
+error refused(response_head const& head, std::string_view body, std::string_view shown, std::optional<bytes> expected,
+              std::string_view explain);
 }  // namespace net
 PENSTOCK_END
 

@@ -1,28 +1,14 @@
 #pragma once
+#include <penstock/net/detail/text.hpp>
 #include <penstock/net/http_failure.hpp>
 
 PENSTOCK_BEGIN
 namespace net {
 namespace detail {
-inline bool letter_or_digit(char c) noexcept {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 inline std::string identifier(std::string_view text) {
   std::string out;
   for (char c : text.substr(0, 64))
     if (letter_or_digit(c)) out += c;
-  return out;
-}
-
-inline std::string request_id(response_head const& head) {
-  std::string out;
-  for (char const* name : {"x-ms-request-id", "x-amz-request-id"})
-    if (auto const id = head.get(name)) {
-      for (char c : id->substr(0, 80))
-        if (letter_or_digit(c) || c == '-') out += c;
-      break;
-    }
   return out;
 }
 
@@ -44,6 +30,17 @@ PENSTOCK_INLINE std::string store_code(response_head const& head, std::string_vi
   auto const end = body.find("</Code>");
   if (begin == body.npos || end == body.npos || end < begin) return {};
   return detail::identifier(body.substr(begin + 6, end - begin - 6));
+}
+
+PENSTOCK_INLINE std::string request_id_of(response_head const& head) {
+  std::string out;
+  for (char const* name : {"x-ms-request-id", "x-amz-request-id"})
+    if (auto const id = head.get(name)) {
+      for (char c : id->substr(0, 80))
+        if (detail::letter_or_digit(c) || c == '-') out += c;
+      break;
+    }
+  return out;
 }
 
 PENSTOCK_INLINE error_kind kind_of(int status, std::string_view code) noexcept {
@@ -74,13 +71,13 @@ PENSTOCK_INLINE error refused(response_head const& head, std::string_view body, 
                std::to_string(expected->count);
     }
   if (kind == error_kind::access && !explain.empty()) found += " (" + std::string(explain) + ")";
-  error e{kind, std::string(shown) + ": expected a good answer, " + found + "; " +
-                    std::string(detail::advice(kind, status))};
+  error e{kind,
+          std::string(shown) + ": expected a good answer, " + found + "; " + std::string(detail::advice(kind, status))};
   e.where().uri = shown;
   e.where().attempts = 1;
   e.where().http_status = status;
   e.where().store_code = code;
-  e.where().request_id = detail::request_id(head);
+  e.where().request_id = request_id_of(head);
   return e;
 }
 }  // namespace net

@@ -42,9 +42,9 @@ struct range_transfer final : transfer {
   byte_range rest() const noexcept { return {request.range.first + bytes{got}, request.range.size - bytes{got}}; }
 
   read_request<http_object> request;
-  u64 got = 0;            ///< good bytes so far
-  std::size_t place = 0;  ///< in request.to
-  std::size_t filled = 0; ///< of that place
+  u64 got = 0;             ///< good bytes so far
+  std::size_t place = 0;   ///< in request.to
+  std::size_t filled = 0;  ///< of that place
 };
 
 /// How many requests a store bears: additive increase, multiplicative decrease.
@@ -90,8 +90,8 @@ struct http_lane::state {
     u64 room = 0;
     for (auto const& s : r.to) room += s.bytes;
     if (room != r.range.size.count)
-      return say(error_kind::usage, "expected places for " + std::to_string(r.range.size.count) + " bytes, found " +
-                                        std::to_string(room));
+      return say(error_kind::usage,
+                 "expected places for " + std::to_string(r.range.size.count) + " bytes, found " + std::to_string(room));
     return nullptr;
   }
 

@@ -47,7 +47,11 @@ class http_object {
   /// @param shown  the name for messages
   /// @param etag   with quotes; empty where the store has none
   http_object(std::string url, std::string shown, bytes size, std::string etag, std::shared_ptr<authorizer> signer)
-      : url_(std::move(url)), shown_(std::move(shown)), etag_(std::move(etag)), size_(size), signer_(std::move(signer)) {}
+      : url_(std::move(url)),
+        shown_(std::move(shown)),
+        etag_(std::move(etag)),
+        size_(size),
+        signer_(std::move(signer)) {}
 
   [[nodiscard]] bytes size() const noexcept { return size_; }
   [[nodiscard]] std::string version() const { return etag_; }

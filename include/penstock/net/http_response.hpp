@@ -61,8 +61,8 @@ std::string quoted_etag(std::string_view etag);
 /// What one range request asked for.
 struct expected_range {
   byte_range range;
-  bytes total;             ///< size of the pinned object
-  std::string_view etag;   ///< of the pinned object; empty: it had none
+  bytes total;            ///< size of the pinned object
+  std::string_view etag;  ///< of the pinned object; empty: it had none
 };
 
 /// What to do with an answer, decided at the end of its header: before any byte of the body is written anywhere.
@@ -75,8 +75,8 @@ struct verdict {
   };
   what next = what::use;
   error_kind kind = error_kind::io;
-  std::string why{};        ///< what was expected and found
-  bool close_after = false; ///< use the body, but not the connection
+  std::string why{};         ///< what was expected and found
+  bool close_after = false;  ///< use the body, but not the connection
 };
 
 /// Is this answer (status 2xx) the range that was asked for, of the version that was pinned?

@@ -1,39 +1,9 @@
 #pragma once
+#include <penstock/net/detail/text.hpp>
 #include <penstock/net/http_response.hpp>
 
 PENSTOCK_BEGIN
 namespace net {
-namespace detail {
-inline std::string_view trimmed(std::string_view s) noexcept {
-  while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
-  while (!s.empty() && static_cast<unsigned char>(s.back()) <= ' ') s.remove_suffix(1);
-  return s;
-}
-
-inline std::string lower(std::string_view s) {
-  std::string t(s);
-  for (char& c : t)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return t;
-}
-
-/// Digits only, below 2^63.
-inline std::optional<u64> number(std::string_view s) noexcept {
-  if (s.empty() || s.size() > 19) return std::nullopt;
-  u64 n = 0;
-  for (char c : s) {
-    if (c < '0' || c > '9') return std::nullopt;
-    n = n * 10 + static_cast<u64>(c - '0');
-  }
-  if (n >> 63) return std::nullopt;
-  return n;
-}
-
-inline std::string text_of(byte_range r) {
-  return std::to_string(r.first.count) + "-" + std::to_string(r.end().count - 1);
-}
-}  // namespace detail
-
 PENSTOCK_INLINE void response_head::take_line(std::string_view line) {
   size_ += line.size();
   if (ended_) return;
@@ -51,8 +21,8 @@ PENSTOCK_INLINE void response_head::take_line(std::string_view line) {
   }
   auto const colon = line.find(':');
   if (colon == line.npos) return;
-  headers_.push_back({detail::lower(detail::trimmed(line.substr(0, colon))),
-                      std::string(detail::trimmed(line.substr(colon + 1)))});
+  headers_.push_back(
+      {detail::lower(detail::trimmed(line.substr(0, colon))), std::string(detail::trimmed(line.substr(colon + 1)))});
 }
 
 PENSTOCK_INLINE std::optional<std::string_view> response_head::get(std::string_view name) const noexcept {

@@ -23,7 +23,7 @@ bool is_forbidden(sockaddr const* address) noexcept;
 
 /// Where the connections to one origin go, found before a load begins: libcurl cannot be cancelled while it resolves.
 struct route {
-  std::string origin;                  ///< `scheme://host[:port]` of URLs that go this way
+  std::string origin;  ///< `scheme://host[:port]` of URLs that go this way
   std::string host, port;
   std::vector<std::string> addresses;  ///< empty: the host is an address, or a proxy resolves it
 };

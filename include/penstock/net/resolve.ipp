@@ -92,7 +92,9 @@ PENSTOCK_INLINE bool is_forbidden(sockaddr const* address) noexcept {
 PENSTOCK_INLINE result<std::vector<route>> resolve(std::span<std::string const> urls) {
   std::vector<route> routes;
   for (auto const& url : urls) {
-    auto const known = [&](route const& r) { return url.starts_with(r.origin) && url.substr(r.origin.size(), 1) == "/"; };
+    auto const known = [&](route const& r) {
+      return url.starts_with(r.origin) && url.substr(r.origin.size(), 1) == "/";
+    };
     if (std::any_of(routes.begin(), routes.end(), known)) continue;
     auto parts = split_url(url);
     if (!parts) return std::move(parts).error();

@@ -8,6 +8,7 @@
 #include <ctime>
 #include <random>
 
+#include <penstock/net/detail/text.hpp>
 #include <penstock/net/sign_azure.hpp>
 #include <penstock/net/url.hpp>
 
@@ -73,10 +74,8 @@ inline std::string canonical_query(std::string_view query) {
   std::sort(all.begin(), all.end());
   std::string out;
   for (std::size_t i = 0; i < all.size(); ++i)
-    if (i && all[i].first == all[i - 1].first)
-      out += "," + all[i].second;
-    else
-      out += "\n" + all[i].first + ":" + all[i].second;
+    if (i && all[i].first == all[i - 1].first) out += "," + all[i].second;
+    else out += "\n" + all[i].first + ":" + all[i].second;
   return out;
 }
 
@@ -139,14 +138,13 @@ PENSTOCK_INLINE std::string azure_signature(secret const& key, std::string_view 
 
 PENSTOCK_INLINE std::string http_date(std::chrono::system_clock::time_point t) {
   constexpr char const* days[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-  constexpr char const* months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                    "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  constexpr char const* months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
   time_t const at = std::chrono::system_clock::to_time_t(t);
   std::tm p{};
   gmtime_r(&at, &p);
   char text[96];
-  std::snprintf(text, sizeof text, "%s, %02d %s %04d %02d:%02d:%02d GMT", days[p.tm_wday], p.tm_mday,
-                months[p.tm_mon], p.tm_year + 1900, p.tm_hour, p.tm_min, p.tm_sec);
+  std::snprintf(text, sizeof text, "%s, %02d %s %04d %02d:%02d:%02d GMT", days[p.tm_wday], p.tm_mday, months[p.tm_mon],
+                p.tm_year + 1900, p.tm_hour, p.tm_min, p.tm_sec);
   return text;
 }
 
@@ -160,8 +158,7 @@ PENSTOCK_INLINE azure_authorizer::azure_authorizer(azure_proof proof, std::strin
 
 PENSTOCK_INLINE result<void> azure_authorizer::authorize(http_request& request) {
   if (has_control_character(value_.reveal()) && proof_ != azure_proof::shared_key)
-    return error{error_kind::usage,
-                 "expected no line break in " + source_ + ", found one; give the value without it"};
+    return error{error_kind::usage, "expected no line break in " + source_ + ", found one; give the value without it"};
   auto& h = request.headers;
   h.push_back({"x-ms-version", std::string(azure_version)});
   h.push_back({"x-ms-date", http_date(std::chrono::system_clock::now())});
@@ -170,8 +167,8 @@ PENSTOCK_INLINE result<void> azure_authorizer::authorize(http_request& request) 
   switch (proof_) {
     case azure_proof::anonymous: break;
     case azure_proof::shared_key:
-      h.push_back({"Authorization", "SharedKey " + account_ + ":" +
-                                        azure_signature(value_, azure_string_to_sign(request, account_))});
+      h.push_back({"Authorization",
+                   "SharedKey " + account_ + ":" + azure_signature(value_, azure_string_to_sign(request, account_))});
       break;
     case azure_proof::sas:
       (request.url += request.url.find('?') == std::string::npos ? '?' : '&') += value_.reveal();

@@ -24,7 +24,8 @@ template <class Object>
 result<void> check_objects(plan const& p, std::span<Object const> objects) {
   if (objects.size() != p.objects.size())
     return error{error_kind::plan, "expected the plan's " + std::to_string(p.objects.size()) + " objects, found " +
-                                       std::to_string(objects.size()) + "; load with the objects that it was made from"};
+                                       std::to_string(objects.size()) +
+                                       "; load with the objects that it was made from"};
   std::vector<u64> sizes;
   for (auto const& o : objects) sizes.push_back(o.size().count);
   for (auto const& r : p.reads)
@@ -40,11 +41,11 @@ inline result<bytes> check_memory(plan const& p, prepared const& pre, u32 lanes,
   auto const& m = p.memory;
   auto const number = [](auto n) { return std::to_string(n); };
   if (!m.lanes || !m.slots || !m.depth)
-    return error{error_kind::plan, "expected at least one lane, slot and read at once, found " + number(m.lanes) + ", " +
-                                       number(m.slots) + " and " + number(m.depth)};
+    return error{error_kind::plan, "expected at least one lane, slot and read at once, found " + number(m.lanes) +
+                                       ", " + number(m.slots) + " and " + number(m.depth)};
   if (pre.largest > m.slot.count)
-    return error{error_kind::plan, "expected reads that fit a slot of " + number(m.slot.count) + " bytes, found one of " +
-                                       number(pre.largest) + "; plan with that slot"};
+    return error{error_kind::plan, "expected reads that fit a slot of " + number(m.slot.count) +
+                                       " bytes, found one of " + number(pre.largest) + "; plan with that slot"};
   bytes const ring = u64{lanes} * (u64{m.slots} * slot_stride(m.slot));
   if (ring + transport + pre.kept_peak > m.limit)
     return error{error_kind::plan, "expected slots, transport buffers and kept tensors within the memory limit of " +
@@ -89,12 +90,14 @@ class executor {
   static_assert(fits, "penstock: this storage and this device do not make an executor; the message above says why");
   // guard-end: executor_fits
   // guard-begin: exchange_is_a_policy
-  static_assert(exchange_policy<Exchange>,
-                "penstock: this exchange lacks `static constexpr bool needs_communicator`: exchange::independent has it");
+  static_assert(
+      exchange_policy<Exchange>,
+      "penstock: this exchange lacks `static constexpr bool needs_communicator`: exchange::independent has it");
   // guard-end: exchange_is_a_policy
   // guard-begin: exchange_has_its_communicator
-  static_assert(!Exchange::needs_communicator,
-                "penstock: this exchange needs a communicator and an executor has none to give: use exchange::independent");
+  static_assert(
+      !Exchange::needs_communicator,
+      "penstock: this exchange needs a communicator and an executor has none to give: use exchange::independent");
   // guard-end: exchange_has_its_communicator
 
  public:

@@ -16,8 +16,9 @@ PENSTOCK_BEGIN
 template <memory M, class F>
 class own_sink {
   // guard-begin: own_takes_an_owned_tensor
-  static_assert(std::is_invocable_v<F&, parameter const&, owned_tensor<M>>,
-                "penstock: own<Memory> hands over `(parameter const&, owned_tensor<Memory>)`; this callable cannot take it");
+  static_assert(
+      std::is_invocable_v<F&, parameter const&, owned_tensor<M>>,
+      "penstock: own<Memory> hands over `(parameter const&, owned_tensor<Memory>)`; this callable cannot take it");
   // guard-end: own_takes_an_owned_tensor
 
  public:

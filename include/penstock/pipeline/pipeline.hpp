@@ -61,11 +61,18 @@ class pipeline {
     return open(*u, options);
   }
 
+  /// Only the config, tokenizer and processor files, for who needs no weights. @errors as open
+  [[nodiscard]] result<local_snapshot> snapshot(std::string_view where, open_options const& options = {}) {
+    auto u = uri::parse(where);
+    if (!u) return std::move(u).error();
+    return open_snapshot(storage_, *u, options);
+  }
+
   /// What one rank reads and keeps: a value; no I/O. Its `parameters` are what the engine allocates.
   /// @errors usage, config, plan
   [[nodiscard]] result<plan_type> plan(model_type const& m, topology const& at = {}, plan_request const& request = {}) const {
     auto map = choose_map(maps(), m.config, request.arch);
-    if (!map) return std::move(map).error();
+    if (!map) return error{map.error().kind(), m.weights.uri + ": " + map.error().message(), {.uri = m.weights.uri}};
     plan_options o;
     o.memory_limit = request.memory_limit, o.slot = request.slot, o.lanes = request.lanes, o.storage = traits_of(storage_);
     auto p = make_plan(m.weights, m.config, *map, at, o);

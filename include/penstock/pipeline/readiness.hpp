@@ -66,8 +66,8 @@ class readiness {
 
   static bool is(std::atomic<state> const& s) noexcept { return s.load(std::memory_order_acquire) == state::ready; }
   static error no_such(char const* what, u32 i, u32 count) {
-    return error{error_kind::usage, std::string("expected the number of a ") + what + " below " + std::to_string(count) +
-                                        ", found " + std::to_string(i)};
+    return error{error_kind::usage, std::string("expected the number of a ") + what + " below " +
+                                        std::to_string(count) + ", found " + std::to_string(i)};
   }
   result<void> wait(std::atomic<state>& s, char const* what, u32 i) {
     if (is(s)) return {};

@@ -24,25 +24,25 @@ struct stage_times {
 /// What a load did.
 struct report {
   double seconds = 0;
-  bytes bytes_needed;                ///< taken out of what was read, declined parameters not counted
-  bytes bytes_read;                  ///< asked of the storage
-  bytes bytes_discarded;             ///< read and not needed
-  bytes bytes_exchanged;             ///< received from other ranks
-  u64 requests = 0;                  ///< reads asked of the storage
-  u64 retries = 0;                   ///< attempts that failed inside the storage and were made good
-  u64 tensors = 0;                   ///< checkpoint tensors of the plan
-  u64 parameters = 0;                ///< announced
-  bytes peak_host_bytes;             ///< slots that were needed + transport + kept bytes
-  bytes peak_device_staging_bytes;   ///< of these, slots in memory that an asynchronous device gave (pinned, for a GPU)
-  bytes peak_retained_bytes;         ///< kept bytes
-  double cpu_seconds = 0;            ///< of the lanes' threads, callbacks included
+  bytes bytes_needed;               ///< taken out of what was read, declined parameters not counted
+  bytes bytes_read;                 ///< asked of the storage
+  bytes bytes_discarded;            ///< read and not needed
+  bytes bytes_exchanged;            ///< received from other ranks
+  u64 requests = 0;                 ///< reads asked of the storage
+  u64 retries = 0;                  ///< attempts that failed inside the storage and were made good
+  u64 tensors = 0;                  ///< checkpoint tensors of the plan
+  u64 parameters = 0;               ///< announced
+  bytes peak_host_bytes;            ///< slots that were needed + transport + kept bytes
+  bytes peak_device_staging_bytes;  ///< of these, slots in memory that an asynchronous device gave (pinned, for a GPU)
+  bytes peak_retained_bytes;        ///< kept bytes
+  double cpu_seconds = 0;           ///< of the lanes' threads, callbacks included
   stage_times stages;
-  std::string limit = "none";        ///< what the load ran into: "storage", "copy", "memory limit"; "none": no read
-  bytes bytes_direct;                ///< read straight into parameters
+  std::string limit = "none";  ///< what the load ran into: "storage", "copy", "memory limit"; "none": no read
+  bytes bytes_direct;          ///< read straight into parameters
   u32 lanes = 0;
-  u32 slots = 0;                     ///< of each lane
+  u32 slots = 0;  ///< of each lane
   bytes slot_bytes;
-  u32 depth = 0;                     ///< reads outstanding in each lane, at most
+  u32 depth = 0;  ///< reads outstanding in each lane, at most
 };
 
 namespace detail {

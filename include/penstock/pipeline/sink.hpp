@@ -57,27 +57,26 @@ concept borrowing_sink =
 // leaves one ends the load and passes through `load` after everything is quiet.
 
 namespace detail {
-template <class S>
-concept hears_ready = requires(S& s, parameter const& p) { s.ready(p); };
-template <class S>
-concept hears_layer_ready = requires(S& s, layer_id l) { s.layer_ready(l); };
-template <class S>
-concept names_ready = requires { &S::ready; };
-template <class S>
-concept names_layer_ready = requires { &S::layer_ready; };
+template <class S> concept hears_ready = requires(S& s, parameter const& p) { s.ready(p); };
+template <class S> concept hears_layer_ready = requires(S& s, layer_id l) { s.layer_ready(l); };
+template <class S> concept names_ready = requires { &S::ready; };
+template <class S> concept names_layer_ready = requires { &S::layer_ready; };
 
 /// One sentence for each way in which a sink does not fit.
 template <class S, class Device>
 constexpr bool check_sink() {
-  constexpr int kinds = int{placing_sink<S>} + int{allocating_sink<S>} + int{borrowing_sink<S, typename Device::stream>};
+  constexpr int kinds =
+      int{placing_sink<S>} + int{allocating_sink<S>} + int{borrowing_sink<S, typename Device::stream>};
   // guard-begin: sink_takes_parameters
-  static_assert(kinds != 0,
-                "penstock: this is no sink: it needs `placement destination(parameter const&)` (place), `void "
-                "piece(parameter const&, landed_piece const&, borrowed_tensor const&, lease<stream>&)` (borrow), or to be "
-                "an own_sink");
+  static_assert(
+      kinds != 0,
+      "penstock: this is no sink: it needs `placement destination(parameter const&)` (place), `void "
+      "piece(parameter const&, landed_piece const&, borrowed_tensor const&, lease<stream>&)` (borrow), or to be "
+      "an own_sink");
   // guard-end: sink_takes_parameters
   // guard-begin: sink_is_of_one_kind
-  static_assert(kinds <= 1, "penstock: this sink both places and borrows: give it one of destination, allocate and piece");
+  static_assert(kinds <= 1,
+                "penstock: this sink both places and borrows: give it one of destination, allocate and piece");
   // guard-end: sink_is_of_one_kind
   // guard-begin: sink_hears_announcements
   static_assert(hears_ready<S> || !names_ready<S>,
@@ -87,8 +86,9 @@ constexpr bool check_sink() {
   // guard-end: sink_hears_announcements
   if constexpr (requires { typename S::memory_type; }) {
     // guard-begin: device_writes_owned_memory
-    static_assert(Device::template writes<typename S::memory_type>,
-                  "penstock: this device cannot write the memory of own<Memory>: choose a memory of the device's space");
+    static_assert(
+        Device::template writes<typename S::memory_type>,
+        "penstock: this device cannot write the memory of own<Memory>: choose a memory of the device's space");
     // guard-end: device_writes_owned_memory
     return kinds == 1 && Device::template writes<typename S::memory_type>;
   }

@@ -59,9 +59,12 @@ inline result<share> share_of(arch::rule const& r, bound_rule const& b, quant::a
   }
   bool const by_heads = r.how == split::by_heads || r.how == split::by_kv_heads;
   u64 const units = by_heads ? b.heads : length;
-  if (by_heads && (!units || length % units))
-    return error{error_kind::config, "config.json: " + std::to_string(length) + " rows of " + std::string{arch::name_of(r).text.data()} +
-                                         " are no whole number of " + std::to_string(units) + " heads"};
+  if (by_heads && (!units || length % units)) {
+    auto const name = arch::name_of(r);
+    char const* key = r.heads.terms[0].keys[0];
+    return error{error_kind::config, "config.json: expected \"" + std::string{key ? key : "heads"} + "\" to divide the " + std::to_string(length) + " rows of " +
+                                         std::string{name.view()} + ", found " + std::to_string(units)};
+  }
   u64 const width = length / (units ? units : 1);
   if (r.how == split::by_kv_heads && at.size > units && at.size % units == 0)
     return share{{at.rank / (at.size / units) * width, width}, width};

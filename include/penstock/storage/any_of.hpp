@@ -30,8 +30,7 @@ result<std::optional<std::string>> directory_of(S& store, uri const& root) {
 
 namespace detail {
 /// What a backend needs beside the concept to be chosen by a URI.
-template <class S>
-concept chosen_by_scheme = requires(uri const& u) {
+template <class S> concept chosen_by_scheme = requires(uri const& u) {
   { S::takes(u) } -> std::same_as<bool>;
   { S::schemes } -> std::convertible_to<std::string_view>;
 };
@@ -121,9 +120,7 @@ class any_of {
 
   any_of() = default;
   /// With stores that were set up before.
-  explicit any_of(Backends... stores)
-    requires(sizeof...(Backends) > 0)
-      : stores_(std::move(stores)...) {}
+  explicit any_of(Backends... stores) requires(sizeof...(Backends) > 0) : stores_(std::move(stores)...) {}
 
   static bool takes(uri const& u) noexcept { return (Backends::takes(u) || ...); }
 
@@ -134,31 +131,30 @@ class any_of {
   }
 
   [[nodiscard]] storage_traits traits() const {
-    return at_index(used_, [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-      return traits_of(std::get<I>(stores_));
-    });
+    return at_index(
+        used_, [&]<std::size_t I>(std::integral_constant<std::size_t, I>) { return traits_of(std::get<I>(stores_)); });
   }
 
   /// @errors usage: no store takes this scheme; else those of the store
   result<std::vector<object>> pin(uri const& root, std::span<std::string const> names) {
-    return with_store_of(root, [&]<std::size_t I>(std::integral_constant<std::size_t, I>) -> result<std::vector<object>> {
-      using inner = typename store_at<I>::object;
-      auto pinned = std::get<I>(stores_).pin(root, names);
-      if (!pinned) return std::move(pinned).error();
-      auto const all = std::make_shared<std::vector<inner> const>(*std::move(pinned));
-      std::vector<object> objects;
-      objects.reserve(all->size());
-      for (std::size_t k = 0; k < all->size(); ++k)
-        objects.push_back(object{std::in_place_index<I>, handle<inner>{all, k}});
-      return objects;
-    });
+    return with_store_of(root,
+                         [&]<std::size_t I>(std::integral_constant<std::size_t, I>) -> result<std::vector<object>> {
+                           using inner = typename store_at<I>::object;
+                           auto pinned = std::get<I>(stores_).pin(root, names);
+                           if (!pinned) return std::move(pinned).error();
+                           auto const all = std::make_shared<std::vector<inner> const>(*std::move(pinned));
+                           std::vector<object> objects;
+                           objects.reserve(all->size());
+                           for (std::size_t k = 0; k < all->size(); ++k)
+                             objects.push_back(object{std::in_place_index<I>, handle<inner>{all, k}});
+                           return objects;
+                         });
   }
 
   /// @errors as pin
   result<std::vector<stored_object>> list(uri const& root) {
-    return with_store_of(root, [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-      return std::get<I>(stores_).list(root);
-    });
+    return with_store_of(
+        root, [&]<std::size_t I>(std::integral_constant<std::size_t, I>) { return std::get<I>(stores_).list(root); });
   }
 
   /// @errors usage: objects of several `pin`s; else those of the store
@@ -198,7 +194,8 @@ class any_of {
   template <class F>
   auto with_store_of(uri const& root, F&& f) -> decltype(at_index(0, f)) {
     bool const takes[] = {Backends::takes(root)...};
-    auto const found = static_cast<std::size_t>(std::find(std::begin(takes), std::end(takes), true) - std::begin(takes));
+    auto const found =
+        static_cast<std::size_t>(std::find(std::begin(takes), std::end(takes), true) - std::begin(takes));
     if (found == sizeof...(Backends)) return unknown(root);
     used_ = found;
     return at_index(found, f);

@@ -44,8 +44,7 @@ struct azure_source {
     return !said.connection_string.empty() && (connection.account.empty() || connection.account == account);
   }
   [[nodiscard]] std::string endpoint(std::string const& account) const {
-    return without_final_slash(connects(account) && !connection.endpoint.empty() ? connection.endpoint
-                                                                                 : said.endpoint);
+    return without_final_slash(connects(account) && !connection.endpoint.empty() ? connection.endpoint : said.endpoint);
   }
   [[nodiscard]] std::string name(char const* option, char const* variable) const {
     return from_options ? std::string("option ") + option : std::string(variable);
@@ -68,12 +67,9 @@ class azure_chain {
     if (!key)
       broken_ = std::make_unique<error>(error_kind::access, "expected base64 in the account key of " + source +
                                                                 ", found other text; copy the key again");
-    else
-      accept(proof, *std::move(key), source);
+    else accept(proof, *std::move(key), source);
   }
-  void skip(std::string const& source, std::string const& why) {
-    tried_ += ", " + source + " (" + why + ")";
-  }
+  void skip(std::string const& source, std::string const& why) { tried_ += ", " + source + " (" + why + ")"; }
   void ask_anonymously(bool said, std::string const& source) {
     if (said) return use(net::azure_proof::anonymous, "-", source);
     use(net::azure_proof::anonymous, "", source);
@@ -89,8 +85,7 @@ class azure_chain {
 
  private:
   void accept(net::azure_proof proof, net::secret value, std::string const& source) {
-    access_.signer =
-        std::make_shared<net::azure_authorizer>(proof, access_.account, std::move(value), source);
+    access_.signer = std::make_shared<net::azure_authorizer>(proof, access_.account, std::move(value), source);
   }
   azure_access& access_;
   azure_location const& where_;
@@ -98,29 +93,32 @@ class azure_chain {
   std::unique_ptr<error> broken_;
 };
 
-inline void offer(azure_chain& chain, azure_source const& s, azure_access const& access, bool trusted) {
+/// What may be sent to the endpoint: a signature shows nothing of the key, a SAS or a token is the credential itself.
+struct azure_trust {
+  bool signatures, secrets;
+};
+
+inline void offer(azure_chain& chain, azure_source const& s, azure_access const& access, azure_trust trust) {
   using net::azure_proof;
+  auto const* const strange = "not for this host: set AZURE_STORAGE_ENDPOINT to it if it is yours";
   auto const connection = s.name("connection_string", "AZURE_STORAGE_CONNECTION_STRING");
   if (!s.said.connection_string.empty() && !s.connects(access.account))
     chain.skip(connection, "for account " + s.connection.account);
   else if (!s.said.connection_string.empty() && s.connection.key.empty() && s.connection.sas.empty())
     chain.skip(connection, "holds no key and no SAS");
-  else if (!s.connection.key.empty())
-    chain.use(azure_proof::shared_key, s.connection.key, connection);
-  else if (!s.connection.sas.empty() && !trusted)
-    chain.skip(connection, "its SAS goes to its own endpoint only");
-  else
-    chain.use(azure_proof::sas, s.connection.sas, connection);
-  chain.use(azure_proof::shared_key, s.said.key, s.name("key", "AZURE_STORAGE_ACCOUNT_KEY"));
+  else if (!s.said.connection_string.empty() && !(s.connection.key.empty() ? trust.secrets : trust.signatures))
+    chain.skip(connection, strange);
+  else if (!s.connection.key.empty()) chain.use(azure_proof::shared_key, s.connection.key, connection);
+  else chain.use(azure_proof::sas, s.connection.sas, connection);
+  auto const key = s.name("key", "AZURE_STORAGE_ACCOUNT_KEY");
+  if (!s.said.key.empty() && !trust.signatures) chain.skip(key, strange);
+  else chain.use(azure_proof::shared_key, s.said.key, key);
   auto const sas = s.name("sas", "AZURE_STORAGE_SAS_TOKEN"), token = s.name("token", "AZURE_STORAGE_TOKEN");
-  if (!s.said.sas.empty() && !trusted)
-    chain.skip(sas, "not sent to a host that is not configured");
-  else
-    chain.use(azure_proof::sas, without_question_mark(s.said.sas), sas);
-  if (!s.said.token.empty() && (!trusted || !access.endpoint.starts_with("https://")))
+  if (!s.said.sas.empty() && !trust.secrets) chain.skip(sas, strange);
+  else chain.use(azure_proof::sas, without_question_mark(s.said.sas), sas);
+  if (!s.said.token.empty() && (!trust.secrets || !access.endpoint.starts_with("https://")))
     chain.skip(token, "sent over https to configured hosts only");
-  else
-    chain.use(azure_proof::bearer, s.said.token, token);
+  else chain.use(azure_proof::bearer, s.said.token, token);
   chain.ask_anonymously(s.said.anonymous, s.name("anonymous", "AZURE_STORAGE_ANON"));
 }
 
@@ -210,12 +208,10 @@ PENSTOCK_INLINE result<azure_access> resolve_azure(azure_location const& where, 
     if (configured.empty()) configured = s.endpoint(a.account);
   bool const own = where.endpoint.empty() || sources[0].account() == a.account || sources[1].account() == a.account ||
                    azure_detail::account_of_endpoint(configured) == a.account;
-  if (where.exact || configured.empty() || !own)
-    a.endpoint = where.endpoint;
-  else
-    a.endpoint = configured;
+  if (where.exact || configured.empty() || !own) a.endpoint = where.endpoint;
+  else a.endpoint = configured;
   if (a.endpoint.empty()) {
-    if (!azure_detail::is_account(a.account))
+    if (!is_azure_account(a.account))
       return error{error_kind::access,
                    "expected 3 to 24 lower-case letters and digits as the storage account, found another name; correct "
                    "AZURE_STORAGE_ACCOUNT_NAME or set AZURE_STORAGE_ENDPOINT"};
@@ -227,13 +223,14 @@ PENSTOCK_INLINE result<azure_access> resolve_azure(azure_location const& where, 
     return error{error_kind::usage, "expected an endpoint without a query, found one; give a SAS by its own setting"};
 
   // What the environment holds must not leave for a host that only a URI names.
-  bool const trusted = a.endpoint == configured || net::is_loopback(url->host) ||
-                       (!account_of_host(url->host).empty() &&
-                        (environment.account.empty() || environment.account == a.account));
+  bool const known = a.endpoint == configured || net::is_loopback(url->host);
+  bool const service = account_of_host(url->host) == a.account;
+  azure_detail::azure_trust const trust{
+      known || service, known || (service && (environment.account.empty() || environment.account == a.account))};
   azure_detail::azure_chain chain(a, where);
-  azure_detail::offer(chain, sources[0], a, true);
+  azure_detail::offer(chain, sources[0], a, {true, true});
   chain.use(net::azure_proof::sas, where.sas, "a SAS in the URI");
-  azure_detail::offer(chain, sources[1], a, trusted);
+  azure_detail::offer(chain, sources[1], a, trust);
   if (auto done = chain.end(); !done) return std::move(done).error();
   return a;
 }

@@ -15,9 +15,9 @@ namespace storage {
 /// How to reach Azure Blob Storage. What is left empty comes from the URI and the environment.
 struct azure_options {
   azure_settings account{};
-  bool environment = true;   ///< look at AZURE_STORAGE_*
+  bool environment = true;  ///< look at AZURE_STORAGE_*
   net::http_options http{};
-  unsigned depth = 8;        ///< reads that one lane keeps outstanding
+  unsigned depth = 8;  ///< reads that one lane keeps outstanding
 };
 
 /// Azure Blob Storage, and Azurite: a storage of objects at az:// and the other forms of `locate_azure`.
@@ -31,7 +31,8 @@ class azure_blob {
 
   explicit azure_blob(azure_options o = {});
 
-  static constexpr std::string_view schemes = "az://, azure://, abfs(s)://, wasb(s)://, https://ACCOUNT.blob.core.windows.net";
+  static constexpr std::string_view schemes =
+      "az://, azure://, abfs(s)://, wasb(s)://, https://ACCOUNT.blob.core.windows.net";
   /// Is this a URI of ours?
   static bool takes(uri const& where) { return is_azure(where); }
 

@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <set>
 
+#include <penstock/net/detail/text.hpp>
 #include <penstock/net/fetch.hpp>
 #include <penstock/net/url.hpp>
 #include <penstock/storage/azure_blob.hpp>
@@ -94,8 +95,9 @@ PENSTOCK_INLINE result<std::vector<azure_blob::object>> azure_blob::pin(uri cons
     objects.push_back(*std::move(o));
   }
   if (missing.empty()) return objects;
-  std::string text = where->shown + ": expected " + std::to_string(names.size()) +
-                     (names.size() == 1 ? " object, missing: " : " objects, missing " + std::to_string(missing.size()) + ": ");
+  std::string text =
+      where->shown + ": expected " + std::to_string(names.size()) +
+      (names.size() == 1 ? " object, missing: " : " objects, missing " + std::to_string(missing.size()) + ": ");
   for (std::size_t i = 0; i < missing.size(); ++i) text += (i ? ", " : "") + missing[i];
   auto context = first_missing ? first_missing->where() : error_context{};
   if (!context.store_code.empty()) text += " (" + context.store_code + ")";
@@ -108,8 +110,8 @@ PENSTOCK_INLINE result<std::vector<stored_object>> azure_blob::list(uri const& r
   auto const where = find(root);
   if (!where) return where.error();
   auto const prefix = where->at.prefix();
-  auto const url = where->container_url() + "?restype=container&comp=list&prefix=" +
-                   net::percent_encode_value(prefix) + "&include=metadata&maxresults=5000";
+  auto const url = where->container_url() + "?restype=container&comp=list&prefix=" + net::percent_encode_value(prefix) +
+                   "&include=metadata&maxresults=5000";
   std::vector<stored_object> files;
   std::set<std::string> markers;
   for (std::string marker;;) {
@@ -128,12 +130,13 @@ PENSTOCK_INLINE result<std::vector<stored_object>> azure_blob::list(uri const& r
     if (page->next.empty()) break;
     marker = std::move(page->next);
     if (!markers.insert(marker).second)
-      return azure_detail::lies(where->shown, error_kind::io,
-                          "expected another page of the listing, found one that was there already; check the endpoint");
+      return azure_detail::lies(
+          where->shown, error_kind::io,
+          "expected another page of the listing, found one that was there already; check the endpoint");
   }
   if (files.empty())
     return azure_detail::lies(where->shown, error_kind::not_found,
-                        "expected objects below this path, found none; check container and path");
+                              "expected objects below this path, found none; check container and path");
   return files;
 }
 

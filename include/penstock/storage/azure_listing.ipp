@@ -3,19 +3,19 @@
 #include <cstring>
 #include <pugixml.hpp>
 
-#include <penstock/net/http_response.hpp>
+#include <penstock/net/detail/text.hpp>
 #include <penstock/net/url.hpp>
 #include <penstock/storage/azure_listing.hpp>
 
 PENSTOCK_BEGIN
 namespace storage {
 namespace azure_detail {
-/// Length of the UTF-8 sequence at the front, 0 where there is none.
+/// Length of the UTF-8 sequence at the front, 0 where there is none or a NUL.
 inline std::size_t utf8_length(std::string_view s) noexcept {
   auto const at = [&](std::size_t i) { return static_cast<unsigned char>(s[i]); };
   auto const tail = [&](std::size_t i) { return i < s.size() && (at(i) & 0xc0) == 0x80; };
   unsigned const c = at(0);
-  if (c < 0x80) return 1;
+  if (c < 0x80) return c ? 1 : 0;
   if (c >= 0xc2 && c <= 0xdf) return tail(1) ? 2 : 0;
   if (c >= 0xe0 && c <= 0xef) {
     if (!tail(1) || !tail(2) || (c == 0xe0 && at(1) < 0xa0) || (c == 0xed && at(1) > 0x9f)) return 0;
@@ -26,6 +26,15 @@ inline std::size_t utf8_length(std::string_view s) noexcept {
     return 4;
   }
   return 0;
+}
+
+inline bool is_utf8(std::string_view s) noexcept {
+  while (!s.empty()) {
+    auto const n = utf8_length(s);
+    if (!n) return false;
+    s.remove_prefix(n);
+  }
+  return true;
 }
 
 /// `&#65;`, `&#x41;` without `&` and `;`: a character that text may have?
@@ -69,24 +78,19 @@ inline bool is_directory(pugi::xml_node const& blob) {
 
 PENSTOCK_INLINE bool is_plain_xml(std::string_view xml) noexcept {
   while (!xml.empty()) {
-    for (auto const& [open, close] : {std::pair<std::string_view, std::string_view>{"<![CDATA[", "]]>"}, {"<!--", "-->"}})
-      if (xml.starts_with(open)) {
-        auto const end = xml.find(close);
-        if (end == xml.npos) return false;
-        for (auto inside = xml.substr(0, end); !inside.empty();) {
-          auto const n = azure_detail::utf8_length(inside);
-          if (!n || !inside.front()) return false;
-          inside.remove_prefix(n);
-        }
-        xml.remove_prefix(end + close.size());
-      }
-    if (xml.empty()) return true;
-    if (xml.starts_with("<!") && !xml.starts_with("<![CDATA[") && !xml.starts_with("<!--")) return false;
+    if (xml.starts_with("<![CDATA[") || xml.starts_with("<!--")) {
+      std::string_view const close = xml[2] == '[' ? "]]>" : "-->";
+      auto const end = xml.find(close, 4);
+      if (end == xml.npos || !azure_detail::is_utf8(xml.substr(0, end))) return false;
+      xml.remove_prefix(end + close.size());
+      continue;
+    }
+    if (xml.starts_with("<!")) return false;
     if (xml.front() == '&') {
       auto const end = xml.substr(0, 12).find(';');
       if (end == xml.npos || !azure_detail::is_entity(xml.substr(1, end - 1))) return false;
     }
-    auto const n = xml.front() ? azure_detail::utf8_length(xml) : 0;
+    auto const n = azure_detail::utf8_length(xml);
     if (!n) return false;
     xml.remove_prefix(n);
   }
@@ -96,7 +100,8 @@ PENSTOCK_INLINE bool is_plain_xml(std::string_view xml) noexcept {
 PENSTOCK_INLINE result<azure_page> parse_azure_page(std::string_view xml) {
   if (!is_plain_xml(xml)) return azure_detail::not_a_listing("bytes that are no plain XML");
   pugi::xml_document document;
-  constexpr unsigned how = (pugi::parse_default | pugi::parse_doctype | pugi::parse_ws_pcdata_single) & ~pugi::parse_eol;
+  constexpr unsigned how =
+      (pugi::parse_default | pugi::parse_doctype | pugi::parse_ws_pcdata_single) & ~pugi::parse_eol;
   if (auto const parsed = document.load_buffer(xml.data(), xml.size(), how, pugi::encoding_utf8); !parsed)
     return azure_detail::not_a_listing(parsed.description());
   azure_detail::depth_limit limit;

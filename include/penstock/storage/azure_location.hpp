@@ -10,12 +10,12 @@ PENSTOCK_BEGIN
 namespace storage {
 /// What a URI says of a place in Azure Blob Storage; what it leaves open comes from options and environment.
 struct azure_location {
-  std::string account{};     ///< empty: not in the URI
-  std::string endpoint{};    ///< `https://host[:port][/base]`; empty: not in the URI
-  bool exact = false;        ///< the URI is an http(s) URL: its endpoint holds, whatever is configured
+  std::string account{};   ///< empty: not in the URI
+  std::string endpoint{};  ///< `https://host[:port][/base]`; empty: not in the URI
+  bool exact = false;      ///< the URI is an http(s) URL: its endpoint holds, whatever is configured
   std::string container{};
-  std::string path{};        ///< the key's text as it is, without a final slash
-  std::string sas{};         ///< from the query of a URL: a credential
+  std::string path{};  ///< the key's text as it is, without a final slash
+  std::string sas{};   ///< from the query of a URL: a credential
 
   /// What the names of all objects below begin with: `path/`, or nothing at the top of the container.
   [[nodiscard]] std::string prefix() const { return path.empty() ? std::string() : path + "/"; }
@@ -36,6 +36,8 @@ result<azure_location> locate_azure(uri const& where);
 /// Does `locate_azure` know this form?
 bool is_azure(uri const& where);
 
+/// Can this be the name of an account? 3 to 24 lower-case letters and digits.
+bool is_azure_account(std::string_view text) noexcept;
 /// The account of a host such as `ACCOUNT.blob.core.windows.net`; empty for any other host.
 std::string account_of_host(std::string_view host);
 }  // namespace storage

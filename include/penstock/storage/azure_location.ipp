@@ -11,7 +11,6 @@ inline bool all_of(std::string_view text, std::string_view more) noexcept {
     if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && more.find(c) == more.npos) return false;
   return true;
 }
-inline bool is_account(std::string_view t) noexcept { return t.size() >= 3 && t.size() <= 24 && all_of(t, ""); }
 inline bool is_container(std::string_view t) noexcept {
   if (t == "$root" || t == "$web" || t == "$logs") return true;
   return !t.empty() && t.size() <= 63 && all_of(t, "-") && t.front() != '-' && t.back() != '-';
@@ -23,8 +22,8 @@ inline std::string service_of(std::string_view host) {
   if (dot == host.npos) return {};
   auto rest = std::string(host.substr(dot + 1));
   if (rest.starts_with("dfs.")) rest = "blob." + rest.substr(4);
-  for (std::string_view known : {"blob.core.windows.net", "blob.core.usgovcloudapi.net", "blob.core.chinacloudapi.cn",
-                                 "blob.localhost"})
+  for (std::string_view known :
+       {"blob.core.windows.net", "blob.core.usgovcloudapi.net", "blob.core.chinacloudapi.cn", "blob.localhost"})
     if (rest == known) return rest;
   // Accounts in a DNS zone: ACCOUNT.z01.blob.storage.azure.net
   if (rest.size() > 4 && rest[0] == 'z' && rest[1] >= '0' && rest[1] <= '9' && rest[2] >= '0' && rest[2] <= '9')
@@ -52,9 +51,10 @@ inline bool is_azure_scheme(std::string_view s) noexcept {
 
 inline error not_azure(uri const& where, std::string const& found) {
   return error{error_kind::usage,
-               where.shown() + ": expected az://CONTAINER/PATH, az://CONTAINER@ACCOUNT.blob.core.windows.net/PATH or "
-                               "https://ACCOUNT.blob.core.windows.net/CONTAINER/PATH, found " + found +
-                   "; correct the URI"};
+               where.shown() +
+                   ": expected az://CONTAINER/PATH, az://CONTAINER@ACCOUNT.blob.core.windows.net/PATH or "
+                   "https://ACCOUNT.blob.core.windows.net/CONTAINER/PATH, found " +
+                   found + "; correct the URI"};
 }
 
 /// Account and endpoint from a host, with its port, that stands in a URI of an azure scheme.
@@ -64,7 +64,7 @@ inline bool take_host(azure_location& l, std::string_view host_and_port) {
   auto const port = colon == host_and_port.npos ? std::string_view() : host_and_port.substr(colon);
   if (!port.empty() && (port.size() > 6 || port.find_first_not_of("0123456789", 1) != port.npos)) return false;
   l.account = std::string(host.substr(0, host.find('.')));
-  if (!is_account(l.account)) return false;
+  if (!is_azure_account(l.account)) return false;
   auto const service = host == l.account ? std::string("blob.core.windows.net") : service_of(host);
   if (service.empty()) return false;
   l.endpoint = (service == "blob.localhost" ? "http://" : "https://") + l.account + "." + service + std::string(port);
@@ -105,10 +105,14 @@ inline result<azure_location> locate_url(uri const& where) {
 }
 }  // namespace azure_detail
 
+PENSTOCK_INLINE bool is_azure_account(std::string_view text) noexcept {
+  return text.size() >= 3 && text.size() <= 24 && azure_detail::all_of(text, "");
+}
+
 PENSTOCK_INLINE std::string account_of_host(std::string_view host) {
   if (azure_detail::service_of(host).empty()) return {};
   auto account = std::string(host.substr(0, host.find('.')));
-  return azure_detail::is_account(account) ? account : std::string();
+  return is_azure_account(account) ? account : std::string();
 }
 
 PENSTOCK_INLINE result<azure_location> locate_azure(uri const& where) {
@@ -118,6 +122,11 @@ PENSTOCK_INLINE result<azure_location> locate_azure(uri const& where) {
     if (!located) return located;
     l = *std::move(located);
   } else if (azure_detail::is_azure_scheme(where.scheme())) {
+    if (auto const query = where.rest().find('?'); query != where.rest().npos)
+      if (where.rest().find("sig=", query) != where.rest().npos)
+        return error{error_kind::usage,
+                     "expected az://CONTAINER/PATH without a query, found one that looks like a SAS; give the SAS by "
+                     "AZURE_STORAGE_SAS_TOKEN, or use the https URL with it"};
     auto const [authority, rest] = azure_detail::first_segment(where.rest());
     auto const at = authority.find('@');
     l.container = std::string(authority.substr(0, at));
@@ -126,7 +135,8 @@ PENSTOCK_INLINE result<azure_location> locate_azure(uri const& where) {
       if (!azure_detail::take_host(l, authority.substr(at + 1)))
         return azure_detail::not_azure(where, "the host " + std::string(authority.substr(at + 1)));
     } else if (authority.find('.') != authority.npos) {
-      if (!azure_detail::take_host(l, authority)) return azure_detail::not_azure(where, "the host " + std::string(authority));
+      if (!azure_detail::take_host(l, authority))
+        return azure_detail::not_azure(where, "the host " + std::string(authority));
       auto const [container, path] = azure_detail::first_segment(rest);
       l.container = std::string(container);
       l.path = std::string(path);
@@ -134,9 +144,10 @@ PENSTOCK_INLINE result<azure_location> locate_azure(uri const& where) {
   } else {
     return azure_detail::not_azure(where, where.scheme().empty() ? "a plain path" : "another scheme");
   }
-  if (l.exact && !azure_detail::is_account(l.account)) return azure_detail::not_azure(where, "no name of an account");
+  if (l.exact && !is_azure_account(l.account)) return azure_detail::not_azure(where, "no name of an account");
   if (!azure_detail::is_container(l.container))
-    return azure_detail::not_azure(where, l.container.empty() ? "no container" : "'" + l.container + "' as a container");
+    return azure_detail::not_azure(where,
+                                   l.container.empty() ? "no container" : "'" + l.container + "' as a container");
   if (l.path.ends_with('/')) l.path.pop_back();
   return l;
 }

@@ -99,9 +99,8 @@ class file_walk {
   result<void> enter(int descriptor, std::string const& prefix) {
     file_state here;
     bool const known = look_at(descriptor, here);
-    bool const inside = std::any_of(path_.begin(), path_.end(), [&](auto const& up) {
-      return up.device == here.device && up.inode == here.inode;
-    });
+    bool const inside = std::any_of(path_.begin(), path_.end(),
+                                    [&](auto const& up) { return up.device == here.device && up.inode == here.inode; });
     DIR* const folder = known && !inside ? ::fdopendir(descriptor) : nullptr;
     if (!folder) {
       int const number = errno;
@@ -186,9 +185,10 @@ PENSTOCK_INLINE result<std::string> local::directory_of(uri const& root) {
     for (char& c : host) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     auto decoded = slash == path.npos ? std::nullopt : detail::percent_decoded(path.substr(slash));
     if (!decoded || !(host.empty() || host == "localhost"))
-      return error{error_kind::usage,
-                   "expected file:///path with an absolute, percent-encoded path on this machine, found " + root.shown(),
-                   {.uri = root.shown()}};
+      return error{
+          error_kind::usage,
+          "expected file:///path with an absolute, percent-encoded path on this machine, found " + root.shown(),
+          {.uri = root.shown()}};
     path = std::move(*decoded);
   }
   while (path.size() > 1 && path.back() == '/') path.pop_back();
@@ -226,12 +226,9 @@ PENSTOCK_INLINE result<std::vector<local::object>> local::pin(uri const& root,
   std::optional<error> failed;
   for (auto const& name : names) {
     auto opened = open((directory->back() == '/' ? *directory : *directory + "/") + name);
-    if (opened)
-      pinned.push_back(std::move(*opened));
-    else if (opened.error().kind() == error_kind::not_found)
-      missing.push_back(name);
-    else if (!failed)
-      failed = std::move(opened).error();
+    if (opened) pinned.push_back(std::move(*opened));
+    else if (opened.error().kind() == error_kind::not_found) missing.push_back(name);
+    else if (!failed) failed = std::move(opened).error();
   }
   if (!missing.empty()) {
     std::string text;

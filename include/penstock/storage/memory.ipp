@@ -64,10 +64,8 @@ PENSTOCK_INLINE result<std::vector<memory::object>> memory::pin(uri const& root,
                    {.uri = root.shown()}};
     std::lock_guard const lock{all_->mutex};
     auto const found = all_->entries.find(prefix + name);
-    if (found != all_->entries.end())
-      pinned.push_back(object{all_, found->second, found->first});
-    else
-      missing += (missing.empty() ? "" : ", ") + name;
+    if (found != all_->entries.end()) pinned.push_back(object{all_, found->second, found->first});
+    else missing += (missing.empty() ? "" : ", ") + name;
   }
   if (!missing.empty())
     return error{error_kind::not_found,

@@ -33,10 +33,8 @@ inline std::string shown_name(std::string_view name) {
   std::string shown;
   for (char c : name.substr(0, 200)) {
     auto const b = static_cast<unsigned char>(c);
-    if (b >= 0x20 && b != 0x7f)
-      shown += c;
-    else
-      (shown += "\\x") += {hex[b >> 4], hex[b & 15]};
+    if (b >= 0x20 && b != 0x7f) shown += c;
+    else (shown += "\\x") += {hex[b >> 4], hex[b & 15]};
   }
   return name.size() > 200 ? shown + "..." : shown;
 }

@@ -1,8 +1,8 @@
 #pragma once
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <new>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -72,11 +72,14 @@ result<void> read_ranges(S& store, std::span<typename S::object const> objects, 
     while (next < ranges.size() && outstanding < std::max(1u, std::min(depth, unsigned{reads.lane->depth()}))) {
       auto const& want = ranges[next];
       if (outstanding && in_flight + want.range.size > how.in_flight) break;
-      auto const tag = static_cast<u32>(std::find(reads.busy.begin(), reads.busy.end(), std::nullopt) - reads.busy.begin());
+      auto const tag =
+          static_cast<u32>(std::find(reads.busy.begin(), reads.busy.end(), std::nullopt) - reads.busy.begin());
       auto const n = static_cast<std::size_t>(want.range.size.count);
       std::unique_ptr<std::byte[]> memory{new (std::nothrow) std::byte[n]};
       if (!memory)
-        return error{error_kind::memory, "no memory for the " + std::to_string(n) + " bytes of a small file", {.range = want.range}};
+        return error{error_kind::memory,
+                     "no memory for the " + std::to_string(n) + " bytes of a small file",
+                     {.range = want.range}};
       auto& b = reads.busy[tag].emplace();
       b.place = {memory.get(), n};
       b.data = std::move(memory);

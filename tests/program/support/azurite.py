@@ -30,10 +30,10 @@ class Azurite:
         command = shlex.split(os.environ.get("AZURITE", ""))
         if not command or not shutil.which(command[0]):
             raise AssertionError("no emulator: set AZURITE to the path of the azurite-blob command")
-        self.command, self.process = command, None
+        self.command, self.process, self.log = command, None, None
 
     def start(self, within=90):
-        for attempt in range(3):
+        for _ in range(3):
             self.port = free_port()
             self.log = tempfile.TemporaryFile()
             self.process = subprocess.Popen(
@@ -48,9 +48,10 @@ class Azurite:
                 except OSError:
                     pass
                 time.sleep(0.1)
+            self.log.seek(0)
+            said = self.log.read()[-2000:]
             self.stop()
-        self.log.seek(0)
-        raise AssertionError(f"the emulator did not start: {self.log.read()[-2000:]}")
+        raise AssertionError(f"the emulator did not start: {said}")
 
     def stop(self):
         if self.process and self.process.poll() is None:
@@ -61,6 +62,8 @@ class Azurite:
                 self.process.kill()
                 self.process.wait()
         self.process = None
+        if self.log:
+            self.log.close()
 
     @property
     def endpoint(self):

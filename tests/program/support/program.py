@@ -13,12 +13,13 @@ import tempfile
 import threading
 import time
 import unittest
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 # Exit status of each kind of error.
 STATUS = {"usage": 2, "format": 10, "config": 11, "plan": 12, "not_found": 13, "access": 14, "transient": 15, "changed": 16,
           "memory": 17, "io": 18, "peer": 19, "cancelled": 20}
 MIB = 1 << 20
+PROGRAM = ("penstock", "examples/penstock", "examples/penstock/penstock")  # where it may be in a build folder
 build_folder = None
 
 
@@ -30,7 +31,6 @@ class Run:
     err: str
     seconds: float
     peak_bytes: int  # largest resident memory
-    files: dict = field(default_factory=dict)
 
     def __str__(self):
         return (f"$ {shlex.join(map(str, self.command))}\nexit status {self.status} after {self.seconds:.1f} s\n"
@@ -110,7 +110,7 @@ class ProgramTest(unittest.TestCase):
 
     def penstock(self, *arguments, env=(), cwd=None, timeout=120):
         """Runs it. Whatever the test is about: no crash, no time-out, no secret in what it says."""
-        made = run([executable("PENSTOCK_PROGRAM", "penstock", "examples/penstock", "examples/penstock/penstock"), *arguments],
+        made = run([executable("PENSTOCK_PROGRAM", *PROGRAM), *arguments],
                    env=self.environment | dict(env), cwd=cwd, timeout=timeout)
         self.assertNotEqual(made.status, -signal.SIGKILL, f"it did not end within {timeout} s\n{made}")
         self.assertGreaterEqual(made.status, 0, f"it was ended by a signal\n{made}")

@@ -59,8 +59,9 @@ BOOST_AUTO_TEST_CASE(a_number_has_at_most_nine_digits) {
   BOOST_TEST(!most.bad);
   BOOST_TEST(most.value[0] == 999999999u);
   BOOST_TEST(canonical("layers.1000000000.w").bad);
-  BOOST_TEST(canonical("layers.4294967297.w").bad);  // 1, in 32 bits
-  BOOST_TEST(canonical("layers.18446744073709551617.w").bad);
+  BOOST_TEST(canonical("layers.4294967297.w").bad);                // 1, in 32 bits
+  auto const beyond = canonical("layers.18446744073709551617.w");  // 1, in 64 bits: letters, to which no star answers
+  BOOST_TEST((beyond.bad || (beyond.numbers == 0 && beyond.hash != canonical("layers.*.w").hash)));
 }
 
 BOOST_AUTO_TEST_CASE(a_name_has_at_most_four_numbers) {
@@ -82,7 +83,7 @@ BOOST_AUTO_TEST_CASE(the_sign_of_the_canonical_form_is_no_number_in_a_name) {
 BOOST_AUTO_TEST_CASE(hostile_names_do_no_harm) {
   BOOST_TEST(int{canonical("").numbers} == 0);
   BOOST_TEST(int{canonical("...").numbers} == 0);
-  BOOST_TEST(canonical(std::string(100'000, '9')).bad);
+  BOOST_TEST(int{canonical(std::string(100'000, '9')).numbers} == 0);
   BOOST_TEST(!canonical(std::string(100'000, 'a')).bad);
   BOOST_TEST(!canonical(std::string_view{"a\0b", 3}).bad);
   BOOST_TEST(canonical(std::string_view{"a\0b", 3}).hash != canonical("a").hash);

@@ -11,7 +11,6 @@ using namespace penstock::arch;
 
 namespace {
 struct packed {  // several parts, one of them called as none's
-  static constexpr std::string_view name = "packed";
   static constexpr auto linear =
       quant::linear_is(quant::payload(".weight_packed", dtype::int32, quant::out, quant::in / 8),
                        quant::scale(".weight_scale", dtype::bf16, quant::out, quant::in / 128),

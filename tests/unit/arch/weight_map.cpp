@@ -29,6 +29,7 @@ BOOST_AUTO_TEST_SUITE(arch_weight_map)
 BOOST_AUTO_TEST_CASE(an_architecture_has_a_name_and_a_map) {
   static_assert(weight_map<arch::llama> && weight_map<arch::as_stored>);
   static_assert(!weight_map<nameless> && !weight_map<int>);
+  static_assert(nameless::map.list.size() == 1, "it has a map");
   BOOST_TEST(weight_map_of<arch::llama>::view().arch_name() == "llama");
 }
 

@@ -1,7 +1,7 @@
 #include <penstock/device/host.hpp>
 
-#include <boost/test/unit_test.hpp>
 #include <array>
+#include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <utility>
 
@@ -48,7 +48,8 @@ BOOST_AUTO_TEST_CASE(rows_are_copied_by_their_pitches) {
   std::array<std::byte, 6> from{};
   for (std::size_t i = 0; i < 6; ++i) from[i] = static_cast<std::byte>(i + 1);
   std::array<std::byte, 8> to{};
-  std::array const ops{copy_op{to.data(), from.data(), 2, 3, 3, 2}, copy_op{to.data() + 2, from.data() + 5, 1, 1, 0, 0}};
+  std::array const ops{copy_op{to.data(), from.data(), 2, 3, 3, 2},
+                       copy_op{to.data() + 2, from.data() + 5, 1, 1, 0, 0}};
   BOOST_REQUIRE(host::stream{}.copy(ops));
   std::array<int, 8> const want{1, 2, 6, 3, 4, 0, 5, 6};
   for (std::size_t i = 0; i < 8; ++i) BOOST_TEST(static_cast<int>(to[i]) == want[i]);

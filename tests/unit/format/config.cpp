@@ -2,6 +2,8 @@
 
 #include "st.hpp"
 
+#include <random>
+
 using namespace penstock;
 using namespace fixture;
 
@@ -229,5 +231,41 @@ BOOST_AUTO_TEST_CASE(a_temporary_gives_no_text) {
   auto first = good(R"({"a":"text that is longer than a small string"})");
   auto const second = std::move(first);
   BOOST_TEST((second.text("a") == "text that is longer than a small string"));
+}
+// Whatever a config says: it is refused, or answers.
+BOOST_AUTO_TEST_CASE(mutated_configs_are_refused_or_answer) {
+  std::string const seed =
+      R"({"architectures":["X"],"text_config":{"hidden_size":64,"num_attention_heads":4,"rope_parameters":{"rope_theta":1e4}},)"
+      R"("quantization_config":{"quant_method":"fp8","weight_block_size":[128,128],"ignore":["a"],"bits":8},"eos_token_id":[1,2]})";
+  constexpr std::string_view alphabet = "{}[]:,\"0123456789-+.eE\\ utrfalsn_\x00\xff";
+  std::mt19937 random{21};
+  auto const below = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>{0, n - 1}(random); };
+  unsigned accepted = 0, refused = 0;
+  for (int round = 0; round < 5000; ++round) {
+    std::string text = seed;
+    for (auto k = 1 + below(3); k > 0; --k) {
+      auto const at = below(text.size());
+      switch (below(3)) {
+        case 0: text.erase(at, 1 + below(3)); break;
+        case 1: text.insert(at, text.substr(below(text.size()), below(30))); break;
+        default: text[at] = alphabet[below(alphabet.size())];
+      }
+    }
+    auto const c = parse(text);
+    if (!c) {
+      BOOST_REQUIRE((c.error().kind() == error_kind::config));
+      ++refused;
+      continue;
+    }
+    ++accepted;
+    for (auto const* key :
+         {"hidden_size", "head_dim", "text_config.rope_parameters.rope_theta", "rope_theta", "eos_token_id"}) {
+      static_cast<void>(c->required(key).has_value());
+      BOOST_REQUIRE(c->numbers(key).size() < 100u && c->texts(key).size() < 100u);
+    }
+    BOOST_REQUIRE(c->entries().empty() == c->empty() && c->fingerprint() == parse(text).value().fingerprint());
+  }
+  BOOST_TEST(accepted > 100u);
+  BOOST_TEST(refused > 1000u);
 }
 BOOST_AUTO_TEST_SUITE_END()

@@ -115,8 +115,7 @@ BOOST_AUTO_TEST_CASE(all_three_fields_must_be_there_and_no_other) {
   BOOST_TEST(bad_format(read(st(R"({"a":{"dtype":"U8","shape":[4]}})", 4)), {"\"a\"", "field data_offsets", "none"}));
   auto const file = st(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4],"x":[-0.5]}})", 4);
   BOOST_TEST(bad_format(read(file), {"\"a\"", "\"x\"", "allow_unknown_fields"}));
-  auto const plain = st(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4],"x":[0.5]}})", 4);
-  BOOST_TEST(read(plain, {.allow_unknown_fields = true}).has_value());
+  BOOST_TEST(read(file, {.allow_unknown_fields = true}).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(entries_come_in_any_order_and_must_tile_the_data) {
@@ -232,7 +231,6 @@ BOOST_AUTO_TEST_CASE(numbers_are_non_negative_integers_and_nothing_like_them) {
   BOOST_TEST(bad_format(offset(" 4"), {"\"test\"", "16", "4"}));
   for (std::string const end : {"16.0", "1e1", "1.6e1", "-16", "\"16\"", "true", "null", "[16]"})
     BOOST_TEST(bad_format(offset(end), {"\"test\"", "data_offsets", "non-negative"}));
-  BOOST_TEST(bad_format(offset("-0"), {"-0"}));
   BOOST_TEST(bad_format(offset("016"), {"number"}));
   BOOST_TEST(bad_format(offset("1234567890123456789"), {"\"test\"", "1234567890123456789"}));
   BOOST_TEST(bad_format(offset("99999999999999999999"), {"64 bits"}));
@@ -244,8 +242,12 @@ BOOST_AUTO_TEST_CASE(numbers_are_non_negative_integers_and_nothing_like_them) {
     return read(st(R"({"test":{"dtype":"U8","shape":[)" + n + R"(],"data_offsets":[0,1]}})", 1));
   };
   BOOST_TEST(extent("1").has_value());
-  for (std::string const n : {"-1", "1.0", "\"1\"", "null", "1e0", "-0"})
-    BOOST_TEST(bad_format(extent(n), {"non-negative"}));
+  for (std::string const n : {"-1", "1.0", "\"1\"", "null", "1e0"}) BOOST_TEST(bad_format(extent(n), {"non-negative"}));
+}
+
+BOOST_AUTO_TEST_CASE(zero_has_no_sign) {
+  BOOST_TEST(bad_format(read(st(R"({"t":{"dtype":"U8","shape":[1],"data_offsets":[-0,1]}})", 1)), {"found -0"}));
+  BOOST_TEST(bad_format(read(st(R"({"t":{"dtype":"U8","shape":[-0],"data_offsets":[0,0]}})", 0)), {"found -0"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_name_may_look_like_a_negative_zero) {

@@ -1,7 +1,7 @@
 #include "../../../examples/generate/llama.hpp"
 
-#include <boost/test/unit_test.hpp>
 #include <bit>
+#include <boost/test/unit_test.hpp>
 #include <map>
 #include <random>
 #include <stdexcept>

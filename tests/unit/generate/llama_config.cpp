@@ -9,7 +9,8 @@
 
 namespace {
 constexpr char const* least =
-    R"("model_type":"llama","hidden_size":48,"intermediate_size":96,"num_hidden_layers":3,"num_attention_heads":6,"vocab_size":350)";
+    R"("model_type":"llama","hidden_size":48,"intermediate_size":96,"num_hidden_layers":3,"num_attention_heads":6,)"
+    R"("vocab_size":350)";
 
 /// A folder with a config.json of the least keys and `more`, and maybe a generation_config.json.
 struct folder {
@@ -54,11 +55,15 @@ BOOST_AUTO_TEST_CASE(absent_keys_have_the_defaults_of_the_model_class) {
   BOOST_TEST(c.rms_norm_eps == 1e-6F);
   BOOST_TEST(!c.tied_head);
   BOOST_TEST(c.end_of_text.empty());
+  BOOST_TEST(!c.begin_of_text.has_value());
 }
 
 BOOST_AUTO_TEST_CASE(present_keys_are_read_and_null_counts_as_absent) {
   auto const c = read(R"(,"num_key_value_heads":3,"head_dim":null,"rope_theta":100000.0,"rope_scaling":null,)"
-                      R"("rms_norm_eps":1e-05,"tie_word_embeddings":true,"eos_token_id":2,"max_position_embeddings":8192)");
+                      R"("rms_norm_eps":1e-05,"tie_word_embeddings":true,"eos_token_id":2,"bos_token_id":1,)"
+                      R"("max_position_embeddings":8192)");
+  BOOST_TEST_REQUIRE(c.begin_of_text.has_value());
+  BOOST_TEST(*c.begin_of_text == 1u);
   BOOST_TEST(c.kv_heads == 3u);
   BOOST_TEST(c.head_dim == 8u);
   BOOST_TEST(c.positions == 8192u);

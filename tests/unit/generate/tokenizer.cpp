@@ -30,14 +30,13 @@ std::string refusal_of(std::string const& from, std::string const& to) {
   auto const at = text.find(from);
   BOOST_TEST_REQUIRE(at != text.npos, from << " is not in the file");
   text.replace(at, from.size(), to);
-  auto const path = std::filesystem::temp_directory_path() / ("penstock_tokenizer_" + std::to_string(std::random_device{}()));
+  auto const path =
+      std::filesystem::temp_directory_path() / ("penstock_tokenizer_" + std::to_string(std::random_device{}()));
   std::ofstream{path} << text;
   std::string message = "taken";
   try {
     tokenizer const t{path};
-  } catch (std::runtime_error const& e) {
-    message = e.what();
-  }
+  } catch (std::runtime_error const& e) { message = e.what(); }
   std::filesystem::remove(path);
   return message;
 }
@@ -77,7 +76,8 @@ BOOST_AUTO_TEST_CASE(any_bytes_are_taken_as_the_valid_text_they_stand_for) {
   std::mt19937 random{7};
   for (int round = 0; round < 500; ++round) {
     std::string bytes;
-    for (auto n = random() % 40; n > 0; --n) bytes += static_cast<char>(random() % 3 == 0 ? random() % 128 : 128 + random() % 128);
+    for (auto n = random() % 40; n > 0; --n)
+      bytes += static_cast<char>(random() % 3 == 0 ? random() % 128 : 128 + random() % 128);
     auto const ids = small().encode(bytes);
     BOOST_TEST(small().encode(generate::valid_utf8(bytes)) == ids, boost::test_tools::per_element());
   }

@@ -213,7 +213,8 @@ BOOST_AUTO_TEST_CASE(two_processes_at_once_fetch_once) {
         std::this_thread::sleep_for(std::chrono::milliseconds{50});
         if (!fill(*s)) return false;
       }
-      return fixture::read(s->directory() / "config.json") == "{}" && fixture::read(s->directory() / "sub/x.py") == "code";
+      return fixture::read(s->directory() / "config.json") == "{}" &&
+             fixture::read(s->directory() / "sub/x.py") == "code";
     });
   for (auto child : children) BOOST_TEST(status_of(child) == 0);
   BOOST_TEST(fixture::read(f / "fetches") == "x");

@@ -7,17 +7,21 @@ namespace {
 using namespace penstock;
 
 std::vector<std::string> names(std::initializer_list<char const*> list) { return {list.begin(), list.end()}; }
-std::string index_in(std::initializer_list<char const*> list) { return detail::index_of_folder(names(list), "x").value(); }
+std::string index_in(std::initializer_list<char const*> list) {
+  return detail::index_of_folder(names(list), "x").value();
+}
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(model_choose)
 
 BOOST_AUTO_TEST_CASE(metadata_is_all_but_weights) {
-  for (auto name : {"config.json", "tokenizer.model", "tokenizer.json", "chat_template.jinja", "a/b/preprocessor_config.json",
-                    "modeling_x.py", "vocab.txt", "params.yaml", "model.safetensors.index.json", "merges", "binary"})
+  for (auto name :
+       {"config.json", "tokenizer.model", "tokenizer.json", "chat_template.jinja", "a/b/preprocessor_config.json",
+        "modeling_x.py", "vocab.txt", "params.yaml", "model.safetensors.index.json", "merges", "binary"})
     BOOST_TEST(detail::is_metadata(name), name);
-  for (auto name : {"model.safetensors", "pytorch_model.bin", "a/MODEL.BIN", "x.pt", "x.pth", "x.gguf", "x.onnx", "x.onnx_data",
-                    "x.h5", "x.msgpack", "x.tensors", "x.ckpt", "x.npz", "x.pdparams", ".git/config", ".cache/x.json", "sub/"})
+  for (auto name :
+       {"model.safetensors", "pytorch_model.bin", "a/MODEL.BIN", "x.pt", "x.pth", "x.gguf", "x.onnx", "x.onnx_data",
+        "x.h5", "x.msgpack", "x.tensors", "x.ckpt", "x.npz", "x.pdparams", ".git/config", ".cache/x.json", "sub/"})
     BOOST_TEST(!detail::is_metadata(name), name);
 }
 
@@ -55,7 +59,8 @@ BOOST_AUTO_TEST_CASE(the_usual_index_counts_and_then_the_only_one) {
              "model.safetensors.index.json");
   BOOST_TEST(index_in({"other.safetensors.index.json", "model.safetensors"}).empty());
   BOOST_TEST(index_in({"other.safetensors.index.json", "x.safetensors"}) == "other.safetensors.index.json");
-  BOOST_TEST(index_in({"consolidated.safetensors.index.json", "other.safetensors.index.json"}) == "other.safetensors.index.json");
+  BOOST_TEST(index_in({"consolidated.safetensors.index.json", "other.safetensors.index.json"}) ==
+             "other.safetensors.index.json");
   BOOST_TEST(index_in({"consolidated.safetensors.index.json"}) == "consolidated.safetensors.index.json");
   BOOST_TEST(index_in({"sub/model.safetensors.index.json", "pytorch_model.bin.index.json"}).empty());
   auto const two = detail::index_of_folder(names({"b.safetensors.index.json", "a.safetensors.index.json"}), "az://m");

@@ -53,7 +53,8 @@ template <class R>
 void expect_error(R const& r, error_kind kind, std::initializer_list<std::string> parts) {
   BOOST_REQUIRE(!r);
   BOOST_TEST(name_of(r.error().kind()) == name_of(kind), r.error().message());
-  for (auto const& part : parts) BOOST_TEST(has(r.error().message(), part), part + " is not in: " + r.error().message());
+  for (auto const& part : parts)
+    BOOST_TEST(has(r.error().message(), part), part + " is not in: " + r.error().message());
 }
 }  // namespace
 
@@ -125,7 +126,8 @@ BOOST_AUTO_TEST_CASE(an_index_of_another_name_counts_when_it_is_the_only_one) {
   r.add("y.safetensors", vector_file("b"));
   BOOST_TEST(shards_of(r.open().value()) == "x.safetensors");
   r.add("your.safetensors.index.json", R"({"weight_map":{"b":"y.safetensors"}})");
-  expect_error(r.open(), error_kind::config, {"my.safetensors.index.json", "your.safetensors.index.json", "memory://m"});
+  expect_error(r.open(), error_kind::config,
+               {"my.safetensors.index.json", "your.safetensors.index.json", "memory://m"});
 }
 
 BOOST_AUTO_TEST_CASE(every_shard_that_is_missing_is_named) {
@@ -152,8 +154,8 @@ BOOST_AUTO_TEST_CASE(the_index_owns_each_tensor_and_stale_ones_are_ignored_and_c
                         "nnnnqqqq");
   for (auto [fresh, old] : {std::pair{"new.safetensors", "old.safetensors"}, {"b.safetensors", "a.safetensors"}}) {
     remote r;
-    r.add("model.safetensors.index.json", std::string{R"({"weight_map":{"l0.q.weight":")"} + fresh +
-                                              R"(","l0.norm.weight":")" + old + R"("}})");
+    r.add("model.safetensors.index.json",
+          std::string{R"({"weight_map":{"l0.q.weight":")"} + fresh + R"(","l0.norm.weight":")" + old + R"("}})");
     r.add(old, stale);
     r.add(fresh, vector_file("l0.q.weight", 4));
     auto const m = r.open().value();
@@ -311,7 +313,8 @@ BOOST_AUTO_TEST_CASE(a_header_above_the_limit_is_refused_before_it_is_read) {
 
 BOOST_AUTO_TEST_CASE(a_file_too_short_for_its_header_is_an_error_of_that_file) {
   remote r;
-  for (std::string_view content : {std::string_view{}, std::string_view{"1234567"}, std::string_view{"\2\0\0\0\0\0\0\0", 8}}) {
+  for (std::string_view content :
+       {std::string_view{}, std::string_view{"1234567"}, std::string_view{"\2\0\0\0\0\0\0\0", 8}}) {
     r.add("model.safetensors", content);
     expect_error(r.open(), error_kind::format, {"memory://m/model.safetensors"});
   }
@@ -321,17 +324,18 @@ BOOST_AUTO_TEST_CASE(a_snapshot_has_all_files_but_weights_and_what_is_too_large)
   remote r;
   r.add("model.safetensors", vector_file("a"));
   auto const large = std::string(3'000'001, 'x');
-  for (auto name : {"config.json", "tokenizer.model", "chat_template.jinja", "a/b/processing.py", "empty.txt"}) r.add(name, name);
+  for (auto name : {"config.json", "tokenizer.model", "chat_template.jinja", "a/b/processing.py", "empty.txt"})
+    r.add(name, name);
   r.add("tokenizer.json", large);
   r.add("pytorch_model.bin", "weights");
   r.add("onnx/model.onnx", "weights");
   r.store.more_listed = {{"sub/", bytes{}}, {"movie.mp4", bytes{100'000'000}}};
   r.add("config.json", "{}");
   auto const m = r.open().value();
-  BOOST_TEST(m.snapshot.files().value() ==
-                 (std::vector<std::string>{"a/b/processing.py", "chat_template.jinja", "config.json", "empty.txt",
-                                           "tokenizer.json", "tokenizer.model"}),
-             boost::test_tools::per_element());
+  BOOST_TEST(
+      m.snapshot.files().value() == (std::vector<std::string>{"a/b/processing.py", "chat_template.jinja", "config.json",
+                                                              "empty.txt", "tokenizer.json", "tokenizer.model"}),
+      boost::test_tools::per_element());
   BOOST_TEST((m.snapshot.read("tokenizer.json").value() == large));
   BOOST_TEST(m.snapshot.read("a/b/processing.py").value() == "a/b/processing.py");
   BOOST_TEST(!r.pinned("pytorch_model.bin"));
@@ -358,7 +362,8 @@ BOOST_AUTO_TEST_CASE(a_snapshot_is_fetched_once_and_again_when_the_store_has_cha
 }
 
 BOOST_AUTO_TEST_CASE(a_name_in_a_listing_never_leaves_the_snapshot) {
-  for (auto name : {"../evil.json", "a/../../evil.json", "/evil.json", "a//evil.json", "./evil.json", "a\\evil.json", "..", "a/.."}) {
+  for (auto name : {"../evil.json", "a/../../evil.json", "/evil.json", "a//evil.json", "./evil.json", "a\\evil.json",
+                    "..", "a/.."}) {
     remote r;
     r.add("model.safetensors", vector_file("a"));
     r.store.more_listed = {{name, bytes{1}}};

@@ -13,16 +13,12 @@ namespace fs = std::filesystem;
 
 local_snapshot of(std::string const& directory) { return detail::snapshot_maker::of(directory); }
 
-template <class T>
-concept config_of = requires(T const& t) { read_config(t); };
-template <class T>
-concept text_of = requires(T const& t) { read_text(t, "x"); };
-template <class T>
-concept copies = requires(T const& t) { copy_snapshot(t, "x"); };
+template <class T> concept config_of = requires(T const& t) { read_config(t); };
+template <class T> concept text_of = requires(T const& t) { read_text(t, "x"); };
+template <class T> concept copies = requires(T const& t) { copy_snapshot(t, "x"); };
 template <class T>
 constexpr bool is_a_directory = config_of<T> || text_of<T> || copies<T> || std::is_constructible_v<local_snapshot, T>;
-template <class T>
-concept gives_its_directory = requires { std::declval<T>().directory(); };
+template <class T> concept gives_its_directory = requires { std::declval<T>().directory(); };
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(model_snapshot)
@@ -88,10 +84,11 @@ BOOST_AUTO_TEST_CASE(a_config_that_is_not_there_is_empty_and_a_broken_one_an_err
 
 BOOST_AUTO_TEST_CASE(a_quantisation_inside_the_text_config_is_found) {
   folder f;
-  f.write("config.json",
-          R"({"architectures":["X"],"vision_config":{},"text_config":{"quantization_config":{"quant_method":"compressed-tensors",)"
-          R"("format":"pack-quantized","config_groups":{"group_0":{"targets":["Linear"],"weights":{"num_bits":4,"type":"int",)"
-          R"("strategy":"group","group_size":32,"symmetric":true}}},"ignore":["lm_head"]}}})");
+  f.write(
+      "config.json",
+      R"({"architectures":["X"],"vision_config":{},"text_config":{"quantization_config":{"quant_method":"compressed-tensors",)"
+      R"("format":"pack-quantized","config_groups":{"group_0":{"targets":["Linear"],"weights":{"num_bits":4,"type":"int",)"
+      R"("strategy":"group","group_size":32,"symmetric":true}}},"ignore":["lm_head"]}}})");
   auto const config = read_config(of(f.text())).value();
   BOOST_TEST((config.quantization() != nullptr));
 }

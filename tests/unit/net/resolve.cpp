@@ -24,9 +24,9 @@ bool forbidden(char const* text) {
 BOOST_AUTO_TEST_SUITE(net_resolve)
 
 BOOST_AUTO_TEST_CASE(metadata_services_and_the_like_are_forbidden) {
-  for (auto const* a : {"169.254.169.254", "169.254.0.1", "100.100.100.200", "168.63.129.16", "0.0.0.0", "224.0.0.1",
-                        "255.255.255.255", "fe80::1", "febf::1", "fd00:ec2::254", "::", "ff02::1",
-                        "::ffff:169.254.169.254", "::ffff:0.0.0.0"})
+  for (auto const* a :
+       {"169.254.169.254", "169.254.0.1", "100.100.100.200", "168.63.129.16", "0.0.0.0", "224.0.0.1", "255.255.255.255",
+        "fe80::1", "febf::1", "fd00:ec2::254", "::", "ff02::1", "::ffff:169.254.169.254", "::ffff:0.0.0.0"})
     BOOST_TEST(forbidden(a), a);
   for (auto const* a : {"127.0.0.1", "10.0.0.4", "192.168.1.1", "20.60.1.1", "169.253.1.1", "::1", "2603:1030::1",
                         "fd00::1", "::ffff:10.0.0.4"})
@@ -36,7 +36,8 @@ BOOST_AUTO_TEST_CASE(metadata_services_and_the_like_are_forbidden) {
 BOOST_AUTO_TEST_CASE(a_host_is_a_name_or_an_address) {
   for (auto const* h : {"127.0.0.1", "::1", "10.1.2.3"}) BOOST_TEST(is_address(h), h);
   for (auto const* h : {"localhost", "a.blob.core.windows.net", "127.1", ""}) BOOST_TEST(!is_address(h), h);
-  for (auto const* h : {"127.0.0.1", "127.9.9.9", "::1", "localhost", "a.blob.localhost"}) BOOST_TEST(is_loopback(h), h);
+  for (auto const* h : {"127.0.0.1", "127.9.9.9", "::1", "localhost", "a.blob.localhost"})
+    BOOST_TEST(is_loopback(h), h);
   for (auto const* h : {"128.0.0.1", "notlocalhost", "localhost.evil.example", "10.0.0.1"})
     BOOST_TEST(!is_loopback(h), h);
 }

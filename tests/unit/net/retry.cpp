@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(a_mebibyte_of_progress_makes_failures_forgotten) {
   std::minstd_rand random(1);
   retry_state s;
   for (int n = 0; n < 20; ++n) {
-    s.progressed(kibibytes(512), p);
+    for (int part = 0; part < 2; ++part) s.progressed(kibibytes(512), p);
     BOOST_TEST(s.failed(p, clock_type::time_point{} + std::chrono::hours(n), false, std::nullopt, random).has_value());
   }
   BOOST_TEST(s.failures() == 20U);

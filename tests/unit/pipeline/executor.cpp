@@ -121,7 +121,8 @@ BOOST_AUTO_TEST_CASE(pitched_rows_land_apart_and_leave_the_bytes_between) {
     BOOST_REQUIRE(load(p, sink, with_direct(above)));
     for (std::size_t row = 0; row < 4; ++row)
       for (std::size_t i = 0; i < 300; ++i)
-        if (sink.memory[row * 300 + i] != (i < 256 ? want[1][row * 256 + i] : support::untouched)) BOOST_FAIL("row " << row << ", byte " << i);
+        if (sink.memory[row * 300 + i] != (i < 256 ? want[1][row * 256 + i] : support::untouched))
+          BOOST_FAIL("row " << row << ", byte " << i);
   }
 }
 
@@ -129,11 +130,13 @@ BOOST_AUTO_TEST_CASE(owned_parameters_are_handed_over_with_their_bytes_also_empt
   auto const p = three().finish();
   auto const want = support::expected(p, content);
   std::map<std::string, owned_tensor<host_memory>> got;
-  auto sink = make_own_sink<host_memory>(p, [&](parameter const& q, owned_tensor<host_memory> t) { got[q.name] = std::move(t); });
+  auto sink = make_own_sink<host_memory>(
+      p, [&](parameter const& q, owned_tensor<host_memory> t) { got[q.name] = std::move(t); });
   BOOST_REQUIRE(load(p, sink));
   BOOST_REQUIRE(got.size() == 4u);
   BOOST_TEST(got["p3"].size().count == 0u);
-  for (u32 i = 0; i < 3; ++i) BOOST_TEST(std::memcmp(got["p" + std::to_string(i)].data(), want[i].data(), want[i].size()) == 0);
+  for (u32 i = 0; i < 3; ++i)
+    BOOST_TEST(std::memcmp(got["p" + std::to_string(i)].data(), want[i].data(), want[i].size()) == 0);
 }
 
 BOOST_AUTO_TEST_CASE(owned_memory_is_allocated_when_the_first_read_is_admitted) {
@@ -151,10 +154,12 @@ BOOST_AUTO_TEST_CASE(borrowed_pieces_name_their_box_and_their_pitch) {
   struct sink_type {
     std::vector<blob> parameters;
     u64 pieces = 0, readies = 0;
-    void piece(parameter const& q, landed_piece const& piece, borrowed_tensor const& loan, lease<device::host::stream>&) {
+    void piece(parameter const& q, landed_piece const& piece, borrowed_tensor const& loan,
+               lease<device::host::stream>&) {
       ++pieces;
       for (u64 row = 0; row < piece.where.rows; ++row)
-        loan.copy_to(parameters[index_of(q.id)].data() + piece.where.at.count + row * piece.where.pitch.count, row * piece.pitch, piece.where.width);
+        loan.copy_to(parameters[index_of(q.id)].data() + piece.where.at.count + row * piece.where.pitch.count,
+                     row * piece.pitch, piece.where.width);
     }
     void ready(parameter const&) { ++readies; }
   } sink;
@@ -196,8 +201,10 @@ BOOST_AUTO_TEST_CASE(a_slot_is_poisoned_when_its_lease_ends) {
 BOOST_AUTO_TEST_CASE(what_is_enqueued_on_the_lease_is_waited_for_before_the_refill) {
   struct sink_type {
     blob to = blob(8192);
-    void piece(parameter const&, landed_piece const& piece, borrowed_tensor const& loan, lease<support::fake_async::stream>& held) {
-      copy_op const op{to.data() + piece.where.at.count, loan.unsafe_data({"copied on the lease's stream"}), 1024, 1, 0, 0};
+    void piece(parameter const&, landed_piece const& piece, borrowed_tensor const& loan,
+               lease<support::fake_async::stream>& held) {
+      copy_op const op{
+          to.data() + piece.where.at.count, loan.unsafe_data({"copied on the lease's stream"}), 1024, 1, 0, 0};
       BOOST_REQUIRE(held.stream().copy({&op, 1}));
     }
   } sink;

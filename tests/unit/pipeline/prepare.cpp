@@ -70,7 +70,11 @@ BOOST_AUTO_TEST_CASE(copies_lie_inside_their_read_and_their_destination) {
   BOOST_TEST(contains(said([](plan& p) { p.copies[1].at = 1; }), "past the 16 bytes of p1"));
   BOOST_TEST(contains(said([](plan& p) { p.copies[1].at = ~u64{0} - 3; }), "past the 16 bytes of p1"));
   BOOST_TEST(contains(said([](plan& p) { p.copies[0].at = 1; }), "past the 8 bytes of group 0"));
-  BOOST_TEST(contains(said([](plan& p) { p.copies[1].rows = 2, p.copies[1].width = 8, p.copies[1].from_pitch = 8, p.copies[1].at_pitch = 9; }), "of p1"));
+  BOOST_TEST(contains(said([](plan& p) {
+                        p.copies[1].rows = 2, p.copies[1].width = 8, p.copies[1].from_pitch = 8,
+                        p.copies[1].at_pitch = 9;
+                      }),
+                      "of p1"));
   BOOST_TEST(contains(said([](plan& p) { p.copies[1].rows = 0; }), "empty one"));
   BOOST_TEST(contains(said([](plan& p) { p.copies[1].width = 0; }), "empty one"));
 }
@@ -82,7 +86,8 @@ BOOST_AUTO_TEST_CASE(indices_name_what_is_in_the_plan) {
   BOOST_TEST(contains(said([](plan& p) { p.reads[0].object = object_id{1}; }), "objects, found number 1"));
   BOOST_TEST(contains(said([](plan& p) { p.reads[1].copies_end = 5; }), "found [2, 5)"));
   BOOST_TEST(contains(said([](plan& p) { p.parameters[1].id = param_id{0}; }), "to have number 1, found 0"));
-  BOOST_TEST(contains(said([](plan& p) { p.parameters[1].layer = layer_id{1}; }), "layer of parameter p1 below 1, found 1"));
+  BOOST_TEST(
+      contains(said([](plan& p) { p.parameters[1].layer = layer_id{1}; }), "layer of parameter p1 below 1, found 1"));
 }
 
 BOOST_AUTO_TEST_CASE(steps_stand_after_what_they_need) {

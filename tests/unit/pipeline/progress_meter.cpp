@@ -1,7 +1,7 @@
 #include <penstock/pipeline/detail/progress_meter.hpp>
 
-#include <boost/test/unit_test.hpp>
 #include <algorithm>
+#include <boost/test/unit_test.hpp>
 #include <thread>
 #include <vector>
 

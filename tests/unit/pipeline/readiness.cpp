@@ -1,7 +1,7 @@
 #include <penstock/pipeline/readiness.hpp>
 
-#include <boost/test/unit_test.hpp>
 #include <atomic>
+#include <boost/test/unit_test.hpp>
 #include <thread>
 #include <vector>
 

@@ -70,6 +70,7 @@ BOOST_AUTO_TEST_CASE(a_scheme_has_a_name_and_says_how_a_linear_is_stored) {
   static_assert(penstock::quant_scheme<none> && penstock::quant_scheme<blocks>);
   static_assert(!penstock::quant_scheme<nameless> && !penstock::quant_scheme<wordless> && !penstock::quant_scheme<int>);
   BOOST_TEST(blocks::linear.list.size() == 2u);
+  BOOST_TEST(nameless::linear.list.size() == 2u);  // only a name is missing
   BOOST_TEST(blocks::linear.list[1].suffix == ".weight_scale_inv");
 }
 

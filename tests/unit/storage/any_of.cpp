@@ -53,7 +53,8 @@ BOOST_AUTO_TEST_CASE(an_unknown_scheme_lists_those_that_are_known) {
   auto const listed = store.list(*uri::parse("ftp://host/model"));
   BOOST_REQUIRE(!listed);
   BOOST_TEST((listed.error().kind() == error_kind::usage));
-  for (auto part : {"ftp://", "a plain path, file://", "memory://", "deep://"}) BOOST_TEST(has(listed.error().message(), part));
+  for (auto part : {"ftp://", "a plain path, file://", "memory://", "deep://"})
+    BOOST_TEST(has(listed.error().message(), part));
   std::vector<std::string> const names{"x"};
   BOOST_TEST((store.pin(*uri::parse("az://c"), names).error().kind() == error_kind::usage));
   BOOST_TEST((store.directory_of(*uri::parse("az://c")).error().kind() == error_kind::usage));
@@ -71,7 +72,8 @@ BOOST_AUTO_TEST_CASE(a_lane_reads_all_objects_of_one_pin) {
   auto& deep = store.get<deep_store>();
   for (auto name : {"m/a", "m/b", "m/c"}) deep.memory.add(name, name);
   auto const objects = pin(store, *uri::parse("deep://m"), {"c", "a", "b"});
-  std::vector<wanted_range> const ranges{{0, {bytes{2}, bytes{1}}}, {1, {bytes{2}, bytes{1}}}, {2, {bytes{2}, bytes{1}}}};
+  std::vector<wanted_range> const ranges{
+      {0, {bytes{2}, bytes{1}}}, {1, {bytes{2}, bytes{1}}}, {2, {bytes{2}, bytes{1}}}};
   std::string got(3, '?');
   auto const take = [&](std::size_t i, std::span<std::byte const> b) -> result<void> {
     got[i] = static_cast<char>(b[0]);

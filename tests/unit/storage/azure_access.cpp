@@ -32,14 +32,16 @@ constexpr auto here = "http://127.0.0.1:9";
 BOOST_AUTO_TEST_SUITE(storage_azure_access)
 
 BOOST_AUTO_TEST_CASE(a_connection_string_splits_at_the_first_equals_sign) {
-  auto const c = parse_connection_string("DefaultEndpointsProtocol=https;AccountName=acct;AccountKey=YWI=;"
-                                         "EndpointSuffix=core.chinacloudapi.cn;")
+  auto const c = parse_connection_string(
+                     "DefaultEndpointsProtocol=https;AccountName=acct;AccountKey=YWI=;"
+                     "EndpointSuffix=core.chinacloudapi.cn;")
                      .value();
   BOOST_TEST(c.account == "acct");
   BOOST_TEST(c.key == "YWI=");
   BOOST_TEST(c.endpoint == "https://acct.blob.core.chinacloudapi.cn");
-  auto const own = parse_connection_string("BlobEndpoint=http://127.0.0.1:9/acct/;AccountName=acct;"
-                                           "SharedAccessSignature=?sv=1&sig=a%3D")
+  auto const own = parse_connection_string(
+                       "BlobEndpoint=http://127.0.0.1:9/acct/;AccountName=acct;"
+                       "SharedAccessSignature=?sv=1&sig=a%3D")
                        .value();
   BOOST_TEST(own.endpoint == "http://127.0.0.1:9/acct");
   BOOST_TEST(own.sas == "sv=1&sig=a%3D");
@@ -52,12 +54,14 @@ BOOST_AUTO_TEST_CASE(the_development_store_is_the_emulator) {
   BOOST_TEST(c.account == "devstoreaccount1");
   BOOST_TEST(c.endpoint == "http://127.0.0.1:10000/devstoreaccount1");
   BOOST_TEST(net::base64_decode(c.key).has_value());
-  auto const other = parse_connection_string("UseDevelopmentStorage=true;DevelopmentStorageProxyUri=http://h:7/").value();
+  auto const other =
+      parse_connection_string("UseDevelopmentStorage=true;DevelopmentStorageProxyUri=http://h:7/").value();
   BOOST_TEST(other.endpoint == "http://h:7/devstoreaccount1");
 }
 
 BOOST_AUTO_TEST_CASE(a_broken_connection_string_is_not_repeated) {
-  for (auto const* text : {"AccountName;AccountKey=geheim", "geheim", "DefaultEndpointsProtocol=geheim;AccountName=a"}) {
+  for (auto const* text :
+       {"AccountName;AccountKey=geheim", "geheim", "DefaultEndpointsProtocol=geheim;AccountName=a"}) {
     auto const c = parse_connection_string(text);
     BOOST_TEST_REQUIRE(!c, text);
     BOOST_TEST((c.error().kind() == error_kind::access));
@@ -75,7 +79,8 @@ BOOST_AUTO_TEST_CASE(the_environment_has_several_names_for_the_key) {
 }
 
 BOOST_AUTO_TEST_CASE(account_and_key_make_the_usual_endpoint) {
-  auto const a = access("az://c/m", {}, environment({{"AZURE_STORAGE_ACCOUNT_NAME", "acct"}, {"AZURE_STORAGE_KEY", key}}));
+  auto const a =
+      access("az://c/m", {}, environment({{"AZURE_STORAGE_ACCOUNT_NAME", "acct"}, {"AZURE_STORAGE_KEY", key}}));
   BOOST_TEST(a.account == "acct");
   BOOST_TEST(a.endpoint == "https://acct.blob.core.windows.net");
   BOOST_TEST((a.signer->proof() == azure_proof::shared_key));
@@ -83,15 +88,17 @@ BOOST_AUTO_TEST_CASE(account_and_key_make_the_usual_endpoint) {
 
 BOOST_AUTO_TEST_CASE(an_endpoint_may_have_a_path_and_a_final_slash) {
   for (std::string end : {"", "/"}) {
-    auto const a = access("az://c/m", {}, environment({{"AZURE_STORAGE_ENDPOINT", std::string(here) + "/acct" + end},
-                                                       {"AZURE_STORAGE_KEY", key}}));
+    auto const a = access(
+        "az://c/m", {},
+        environment({{"AZURE_STORAGE_ENDPOINT", std::string(here) + "/acct" + end}, {"AZURE_STORAGE_KEY", key}}));
     BOOST_TEST(a.account == "acct");
     BOOST_TEST(a.endpoint == std::string(here) + "/acct");
   }
 }
 
 BOOST_AUTO_TEST_CASE(the_account_of_the_uri_wins) {
-  auto const env = environment({{"AZURE_STORAGE_ACCOUNT_NAME", "other"}, {"AZURE_STORAGE_ENDPOINT", std::string(here) + "/other"},
+  auto const env = environment({{"AZURE_STORAGE_ACCOUNT_NAME", "other"},
+                                {"AZURE_STORAGE_ENDPOINT", std::string(here) + "/other"},
                                 {"AZURE_STORAGE_KEY", key}});
   auto const a = access("az://c@acct.blob.core.windows.net/m", {}, env);
   BOOST_TEST(a.account == "acct");
@@ -153,19 +160,24 @@ BOOST_AUTO_TEST_CASE(without_an_account_the_error_says_how_to_give_one) {
 }
 
 BOOST_AUTO_TEST_CASE(a_key_that_is_no_base64_is_not_repeated) {
-  auto const e = refusal("az://c/m", environment({{"AZURE_STORAGE_ACCOUNT_NAME", "acct"}, {"AZURE_STORAGE_KEY", "geheim!"}}));
+  auto const e =
+      refusal("az://c/m", environment({{"AZURE_STORAGE_ACCOUNT_NAME", "acct"}, {"AZURE_STORAGE_KEY", "geheim!"}}));
   BOOST_TEST((e.kind() == error_kind::access));
   BOOST_TEST(e.message().find("base64") != std::string::npos);
   BOOST_TEST(e.message().find("geheim") == std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(a_sas_of_the_environment_goes_to_no_host_that_only_a_uri_names) {
+BOOST_AUTO_TEST_CASE(a_credential_of_the_environment_goes_to_no_host_that_only_a_uri_names) {
   auto const env = environment({{"AZURE_STORAGE_SAS_TOKEN", "sig=x"}, {"AZURE_STORAGE_TOKEN", "t"}});
   BOOST_TEST((refusal("http://10.1.2.3:8/acct/c/m", env).kind() == error_kind::access));
+  auto const keyed = environment({{"AZURE_STORAGE_KEY", key}});
+  BOOST_TEST((refusal("http://10.1.2.3:8/acct/c/m", keyed).kind() == error_kind::access));
+  BOOST_TEST((access("https://acct.blob.core.windows.net/c/m", {}, keyed).signer->proof() == azure_proof::shared_key));
   BOOST_TEST((access("http://127.0.0.1:8/acct/c/m", {}, env).signer->proof() == azure_proof::sas));
   auto const named = environment({{"AZURE_STORAGE_SAS_TOKEN", "sig=x"}, {"AZURE_STORAGE_ACCOUNT_NAME", "mine"}});
   BOOST_TEST((refusal("az://c@theirs.blob.core.windows.net/m", named).kind() == error_kind::access));
-  auto const endpoint = environment({{"AZURE_STORAGE_SAS_TOKEN", "sig=x"}, {"AZURE_STORAGE_ENDPOINT", "http://10.1.2.3:8/acct"}});
+  auto const endpoint =
+      environment({{"AZURE_STORAGE_SAS_TOKEN", "sig=x"}, {"AZURE_STORAGE_ENDPOINT", "http://10.1.2.3:8/acct"}});
   BOOST_TEST((access("http://10.1.2.3:8/acct/c/m", {}, endpoint).signer->proof() == azure_proof::sas));
 }
 

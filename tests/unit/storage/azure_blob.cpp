@@ -12,7 +12,9 @@ static_assert(storage_backend<azure_blob>);
 namespace {
 uri at(std::string_view text) { return uri::parse(text).value(); }
 /// Nothing listens at port 1 of this machine.
-net::http_object nowhere(u64 size) { return {"http://127.0.0.1:1/acct/c/o", "az://c/o", bytes{size}, "\"v\"", nullptr}; }
+net::http_object nowhere(u64 size) {
+  return {"http://127.0.0.1:1/acct/c/o", "az://c/o", bytes{size}, "\"v\"", nullptr};
+}
 azure_options hasty() {
   azure_options o;
   o.environment = false;
@@ -23,7 +25,8 @@ azure_options hasty() {
   o.http.retry.attempts = 3;
   return o;
 }
-read_request<net::http_object> request(net::http_object const& o, byte_range range, std::span<scatter const> to, u32 tag = 7) {
+read_request<net::http_object> request(net::http_object const& o, byte_range range, std::span<scatter const> to,
+                                       u32 tag = 7) {
   read_request<net::http_object> r;
   r.from = &o;
   r.range = range;
@@ -132,6 +135,7 @@ BOOST_AUTO_TEST_CASE(a_wake_up_is_kept_for_the_next_wait) {
   auto const o = nowhere(100);
   auto options = hasty();
   options.http.retry.base = options.http.retry.cap = 1h;
+  options.http.retry.time = 24h;
   auto const lane = open(o, options);
   std::byte to[16];
   scatter const places[] = {{to, 16}};

@@ -38,8 +38,10 @@ BOOST_AUTO_TEST_CASE(an_account_may_stand_behind_the_container_or_before_it) {
   is(located("abfss://models@acct1.dfs.core.windows.net/p"), "acct1", blob, "models", "p");
   is(located("wasbs://models@acct1.blob.core.windows.net/p"), "acct1", blob, "models", "p");
   is(located("az://models@acct1/p"), "acct1", blob, "models", "p");
-  is(located("az://m@acct1.blob.core.usgovcloudapi.net/"), "acct1", "https://acct1.blob.core.usgovcloudapi.net", "m", "");
-  is(located("az://m@acct1.z07.blob.storage.azure.net/p"), "acct1", "https://acct1.z07.blob.storage.azure.net", "m", "p");
+  is(located("az://m@acct1.blob.core.usgovcloudapi.net/"), "acct1", "https://acct1.blob.core.usgovcloudapi.net", "m",
+     "");
+  is(located("az://m@acct1.z07.blob.storage.azure.net/p"), "acct1", "https://acct1.z07.blob.storage.azure.net", "m",
+     "p");
   is(located("az://m@devstoreaccount1.blob.localhost:10000/p"), "devstoreaccount1",
      "http://devstoreaccount1.blob.localhost:10000", "m", "p");
 }
@@ -59,7 +61,6 @@ BOOST_AUTO_TEST_CASE(urls_are_decoded_and_may_carry_a_sas) {
 BOOST_AUTO_TEST_CASE(keys_are_literal_except_in_urls) {
   BOOST_TEST(located("az://c/with%20space").path == "with%20space");
   BOOST_TEST(located("az://c/a?b#c").path == "a?b#c");
-  BOOST_TEST(located("az://c/a?sig=1").sas == "");
   BOOST_TEST(located("az://c//x//y").path == "/x//y");
 }
 
@@ -71,13 +72,26 @@ BOOST_AUTO_TEST_CASE(a_final_slash_changes_nothing) {
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_a_place_is_refused_without_telling_a_query) {
-  for (auto const* text : {"az://", "az:///x", "az://Upper/x", "az://under_score/x", "az://c@evil.example/x",
-                           "az://c@a.blob.core.windows.net.evil.example/x", "az://evil.example/c/x", "az://c@/x",
-                           "az://-c/x", "https://evil.example/acct/c?sig=geheim", "https://acct1.blob.core.windows.net/",
-                           "https://acct1.blob.core.windows.net/c/p?versionid=geheim", "http://127.0.0.1:1/",
-                           "http://127.0.0.1:1/x_y/c/p", "https://u:geheim@acct1.blob.core.windows.net/c/p",
-                           "https://acct1.blob.core.windows.net/c/100%", "https://acct1.blob.core.windows.net/c/%00",
-                           "s3://b/k", "/a/path"}) {
+  for (auto const* text : {"az://",
+                           "az:///x",
+                           "az://Upper/x",
+                           "az://under_score/x",
+                           "az://c@evil.example/x",
+                           "az://c@a.blob.core.windows.net.evil.example/x",
+                           "az://evil.example/c/x",
+                           "az://c@/x",
+                           "az://-c/x",
+                           "https://evil.example/acct/c?sig=geheim",
+                           "https://acct1.blob.core.windows.net/",
+                           "https://acct1.blob.core.windows.net/c/p?versionid=geheim",
+                           "http://127.0.0.1:1/",
+                           "http://127.0.0.1:1/x_y/c/p",
+                           "https://u:geheim@acct1.blob.core.windows.net/c/p",
+                           "https://acct1.blob.core.windows.net/c/100%",
+                           "https://acct1.blob.core.windows.net/c/%00",
+                           "az://c/p?sv=1&sig=geheim",
+                           "s3://b/k",
+                           "/a/path"}) {
     auto const l = locate_azure(at(text));
     BOOST_TEST_REQUIRE(!l, text);
     BOOST_TEST((l.error().kind() == error_kind::usage));
@@ -89,8 +103,8 @@ BOOST_AUTO_TEST_CASE(uris_are_told_from_others) {
   for (auto const* text : {"az://c/x", "abfss://c@a/x", "https://acct1.blob.core.windows.net/c/p",
                            "http://127.0.0.1:10000/devstoreaccount1/c/p", "https://acct1.blob.core.windows.net/?x=1"})
     BOOST_TEST(is_azure(at(text)), text);
-  for (auto const* text : {"s3://b/k", "/a/path", "file:///x", "https://huggingface.example/a/b", "http://127.0.0.1/",
-                           "memory://x"})
+  for (auto const* text :
+       {"s3://b/k", "/a/path", "file:///x", "https://huggingface.example/a/b", "http://127.0.0.1/", "memory://x"})
     BOOST_TEST(!is_azure(at(text)), text);
 }
 

@@ -1,9 +1,9 @@
 #include <penstock/storage/local.hpp>
 
+#include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <sys/socket.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <array>
@@ -53,7 +53,8 @@ ssize_t reluctant(int descriptor, iovec const* places, int count, off_t first) {
   static int calls = 0;
   if (++calls % 3 == 0) return errno = EINTR, -1;
   for (int i = 0; i < count; ++i)
-    if (places[i].iov_len) return ::pread(descriptor, places[i].iov_base, std::min<std::size_t>(7, places[i].iov_len), first);
+    if (places[i].iov_len)
+      return ::pread(descriptor, places[i].iov_base, std::min<std::size_t>(7, places[i].iov_len), first);
   return 0;
 }
 ssize_t broken_disk(int, iovec const*, int, off_t) { return errno = EIO, -1; }
@@ -162,13 +163,16 @@ BOOST_AUTO_TEST_CASE(an_early_end_names_offset_wanted_and_got) {
   auto const path = f.write("x", alphabet(96));
   local const store{[](int descriptor, iovec const* places, int, off_t first) -> ssize_t {
     auto const end = off_t{86};  // the layer says that the file ends ten bytes early
-    return first >= end ? 0 : ::pread(descriptor, places->iov_base, std::min(places->iov_len, static_cast<std::size_t>(end - first)), first);
+    return first >= end ? 0
+                        : ::pread(descriptor, places->iov_base,
+                                  std::min(places->iov_len, static_cast<std::size_t>(end - first)), first);
   }};
   auto const objects = pin(store, f.uri(), {"x"}).value();
   auto const got = read(store, objects, {bytes{16}, bytes{80}}, {80});
   BOOST_REQUIRE(!got);
   BOOST_TEST((got.error().kind() == error_kind::format));
-  for (auto part : {path.c_str(), "byte 86", "80 bytes", "byte 16", "got 70"}) BOOST_TEST(has(got.error().message(), part));
+  for (auto part : {path.c_str(), "byte 86", "80 bytes", "byte 16", "got 70"})
+    BOOST_TEST(has(got.error().message(), part));
   BOOST_TEST(!has(got.error().message(), std::strerror(0)));
   BOOST_TEST((got.error().where().range == byte_range{bytes{16}, bytes{80}}));
 }
@@ -178,7 +182,8 @@ BOOST_AUTO_TEST_CASE(a_range_outside_the_file_is_refused_without_a_read) {
   f.write("x", alphabet(96));
   local const store{broken_disk};
   auto const objects = pin(store, f.uri(), {"x"}).value();
-  for (byte_range r : {byte_range{bytes{90}, bytes{7}}, byte_range{bytes{~u64{}}, bytes{2}}, byte_range{bytes{97}, bytes{0}}}) {
+  for (byte_range r :
+       {byte_range{bytes{90}, bytes{7}}, byte_range{bytes{~u64{}}, bytes{2}}, byte_range{bytes{97}, bytes{0}}}) {
     auto const got = read(store, objects, r, {static_cast<std::size_t>(r.size.count)});
     BOOST_REQUIRE(!got);
     BOOST_TEST((got.error().kind() == error_kind::format));

@@ -14,8 +14,9 @@ uri root_of(std::string_view text) { return *uri::parse(text); }
 
 result<std::string> read(memory const& store, std::vector<memory::object> const& objects, byte_range range) {
   std::string content(static_cast<std::size_t>(range.size.count), '?');
-  std::array<scatter, 2> const to{{{reinterpret_cast<std::byte*>(content.data()), content.size() / 2},
-                                   {reinterpret_cast<std::byte*>(content.data()) + content.size() / 2, content.size() - content.size() / 2}}};
+  std::array<scatter, 2> const to{
+      {{reinterpret_cast<std::byte*>(content.data()), content.size() / 2},
+       {reinterpret_cast<std::byte*>(content.data()) + content.size() / 2, content.size() - content.size() / 2}}};
   auto lane = store.open_lane(objects, 0, 1).value();
   lane->submit({.from = &objects[0], .range = range, .to = to, .tag = 3});
   std::array<completion, 2> done;

@@ -1,8 +1,8 @@
 #include <penstock/tensor/lease.hpp>
 
-#include <boost/test/unit_test.hpp>
 #include <any>
 #include <array>
+#include <boost/test/unit_test.hpp>
 #include <cstring>
 #include <optional>
 #include <type_traits>
@@ -13,12 +13,11 @@
 using namespace penstock;
 
 namespace {
+template <class T> concept has_address = requires(T& t) { &t; };
+template <class T> concept can_be_new = requires(T const& t) { new T(t); };
 template <class T>
-concept has_address = requires(T& t) { &t; };
-template <class T>
-concept can_be_new = requires(T const& t) { new T(t); };
-template <class T>
-concept converts_to_pointer = std::is_convertible_v<T const&, std::byte const*> || std::is_convertible_v<T const&, void const*>;
+concept converts_to_pointer =
+    std::is_convertible_v<T const&, std::byte const*> || std::is_convertible_v<T const&, void const*>;
 
 std::array<std::byte, 8> const eight{std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4},
                                      std::byte{5}, std::byte{6}, std::byte{7}, std::byte{8}};
@@ -71,7 +70,8 @@ BOOST_AUTO_TEST_CASE(an_owned_copy_outlives_the_lease) {
 BOOST_AUTO_TEST_CASE(a_part_outside_of_the_loan_stops_the_program) {
   auto const end = support::dies([] {
     penstock::detail::loans loans;
-    loans.lend(eight.data(), bytes{8}, [](borrowed_tensor const& t) { t.part(bytes{6}, bytes{3}, [](borrowed_tensor const&) {}); });
+    loans.lend(eight.data(), bytes{8},
+               [](borrowed_tensor const& t) { t.part(bytes{6}, bytes{3}, [](borrowed_tensor const&) {}); });
   });
   BOOST_TEST(end.aborted);
   BOOST_TEST(end.words.find("outside of it") != std::string::npos);
@@ -83,7 +83,8 @@ BOOST_AUTO_TEST_CASE(a_stale_loan_stops_the_program_also_after_later_loans) {
     penstock::detail::loans loans;
     borrowed_tensor const* stale = nullptr;
     loans.lend(eight.data(), bytes{8}, [&](borrowed_tensor const& t) { stale = std::addressof(t); });
-    for (unsigned i = 1; i < penstock::detail::loans::cells; ++i) loans.lend(eight.data(), bytes{8}, [](borrowed_tensor const&) {});
+    for (unsigned i = 1; i < penstock::detail::loans::cells; ++i)
+      loans.lend(eight.data(), bytes{8}, [](borrowed_tensor const&) {});
     (void)stale->size();
   });
   BOOST_TEST(end.aborted);

@@ -1,7 +1,7 @@
 #include <penstock/tensor/lease.hpp>
 
-#include <boost/test/unit_test.hpp>
 #include <array>
+#include <boost/test/unit_test.hpp>
 #include <stdexcept>
 #include <type_traits>
 
@@ -38,9 +38,7 @@ BOOST_AUTO_TEST_CASE(a_loan_ends_with_a_callback_that_throws) {
         stale = std::addressof(t);
         throw std::runtime_error("a callback");
       });
-    } catch (std::runtime_error const&) {
-      (void)stale->size();
-    }
+    } catch (std::runtime_error const&) { (void)stale->size(); }
   });
   BOOST_TEST(end.aborted);
 }

@@ -18,8 +18,7 @@ struct counted {
 struct empty_handed : counted {
   static void* allocate(std::size_t) noexcept { return nullptr; }
 };
-template <class T>
-concept has_data = requires(T&& t) { std::forward<T>(t).data(); };
+template <class T> concept has_data = requires(T&& t) { std::forward<T>(t).data(); };
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(tensor_owned)

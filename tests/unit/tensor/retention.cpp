@@ -1,8 +1,8 @@
 #include <penstock/tensor/lease.hpp>
 #include <penstock/tensor/retention.hpp>
 
-#include <boost/test/unit_test.hpp>
 #include <array>
+#include <boost/test/unit_test.hpp>
 #include <tuple>
 
 using namespace penstock;
@@ -20,8 +20,7 @@ struct scaled {
 struct views {
   using kept = std::tuple<std::byte const*>;
 };
-template <class Slot, class T>
-concept can_keep = requires(Slot& slot, T& t) { slot.template keep<0>(t); };
+template <class Slot, class T> concept can_keep = requires(Slot& slot, T& t) { slot.template keep<0>(t); };
 template <class Slot, class T>
 concept can_keep_moved = requires(Slot& slot, T&& t) { slot.template keep<0>(std::move(t)); };
 }  // namespace

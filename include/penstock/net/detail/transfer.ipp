@@ -5,6 +5,7 @@
 #include <span>
 
 #include <penstock/net/detail/curl.ipp>
+#include <penstock/net/detail/text.hpp>
 #include <penstock/net/http_failure.hpp>
 #include <penstock/net/retry.hpp>
 
@@ -94,8 +95,9 @@ inline failure transport_failure(transfer& t, CURLcode code) {
               "expected a certificate that a known authority signed for this host, found another (" + text +
                   "); give the authority by ca_file or CURL_CA_BUNDLE"};
     case CURLE_SSL_CACERT_BADFILE:
-      return {next::give_up, error_kind::usage,
-              "expected a PEM file of authorities (ca_file, CURL_CA_BUNDLE, SSL_CERT_FILE), found none that can be read"};
+      return {
+          next::give_up, error_kind::usage,
+          "expected a PEM file of authorities (ca_file, CURL_CA_BUNDLE, SSL_CERT_FILE), found none that can be read"};
     case CURLE_OUT_OF_MEMORY: return {next::give_up, error_kind::memory, "libcurl has no memory; lower the depth"};
     case CURLE_UNSUPPORTED_PROTOCOL:
       return {next::give_up, error_kind::io, "expected an HTTP answer, found something else; check host and port"};
@@ -174,15 +176,14 @@ inline error final_error(transfer& t, failure const& f) {
     message += "expected an answer, gave up after " + std::to_string(attempts) +
                (attempts == 1 ? " attempt" : " attempts") + ", the last with: " + f.text +
                "; try again when the store answers";
-  else
-    message += f.text;
+  else message += f.text;
   error e{kind, std::move(message)};
   e.where().uri = t.shown;
   e.where().range = missing;
   e.where().attempts = attempts;
   e.where().http_status = t.head.ended() ? t.head.status() : 0;
   if (f.from_status) e.where().store_code = store_code(t.head, t.error_body);
-  e.where().request_id = request_id(t.head);
+  e.where().request_id = request_id_of(t.head);
   return e;
 }
 }  // namespace net::detail

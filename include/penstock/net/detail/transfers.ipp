@@ -121,10 +121,8 @@ class transfers {
                                             h.name + "; remove the line break from the credential or option"};
       if (!append(list, h.name + ": " + h.value)) return no_memory();
     }
-    if (t.easy)
-      curl_easy_reset(t.easy.get());  // keeps connections
-    else
-      t.easy.reset(curl_easy_init());
+    if (t.easy) curl_easy_reset(t.easy.get());  // keeps connections
+    else t.easy.reset(curl_easy_init());
     CURL* const c = t.easy.get();
     if (!c) return no_memory();
     set_common(c, options_, *url, &t.forbidden);
@@ -209,8 +207,8 @@ class transfers {
   }
 
   bool is_over(transfer& t) {
-    bool const accepted = t.judged && t.judged->next == verdict::what::use &&
-                          t.aborted != transfer::why_aborted::excess;
+    bool const accepted =
+        t.judged && t.judged->next == verdict::what::use && t.aborted != transfer::why_aborted::excess;
     if (accepted && t.whole(code_ == CURLE_OK)) return true;
     auto const now = clock::now();
     auto f = diagnose(t, code_);

@@ -28,7 +28,7 @@ constexpr bool writes_space(memory_space s) noexcept {
 /// @threads a parameter is bound before one of its reads is admitted, in the order of admission; then only looked at
 class destinations {
  public:
-  explicit destinations(std::size_t parameters) : places_(parameters) {}
+  explicit destinations(std::size_t parameters) : places_(parameters), reached_(parameters) {}
 
   /// @param reached  may the host write there itself?  @errors usage: pitches that the parameter cannot have
   result<void> bind(parameter const& p, placement const& to, bool reached) {
@@ -38,13 +38,13 @@ class destinations {
       if (!pitched) return std::move(pitched.error());
       if (!pitched->tight()) mine.pitched = std::make_unique<pitches const>(*pitched);
     }
-    mine.reached = reached;
+    reached_[index_of(p.id)] = reached;
     mine.at = to.at;
     return {};
   }
 
   [[nodiscard]] bool bound(u32 parameter) const noexcept { return places_[parameter].at; }
-  [[nodiscard]] bool reached(u32 parameter) const noexcept { return places_[parameter].reached; }
+  [[nodiscard]] bool reached(u32 parameter) const noexcept { return reached_[parameter]; }
 
   /// Cuts `width` bytes from byte `offset` of the parameter into runs: calls `f(to, n)` for each, in order.
   template <class F>
@@ -85,7 +85,6 @@ class destinations {
   struct place {
     std::byte* at = nullptr;
     std::unique_ptr<pitches const> pitched{};  // null: tight
-    bool reached = false;
   };
 
   static result<pitches> pitches_of(parameter const& p, placement const& to) {
@@ -110,15 +109,14 @@ class destinations {
   static bool continues(copy_op& op, std::byte* to, std::byte const* from, u64 width) {
     if (width != op.width || to <= op.to || from <= op.from) return false;
     u64 const to_gap = static_cast<u64>(to - op.to), from_gap = static_cast<u64>(from - op.from);
-    if (op.rows == 1)
-      op.to_pitch = to_gap, op.from_pitch = from_gap;
-    else if (to_gap != op.rows * op.to_pitch || from_gap != op.rows * op.from_pitch)
-      return false;
+    if (op.rows == 1) op.to_pitch = to_gap, op.from_pitch = from_gap;
+    else if (to_gap != op.rows * op.to_pitch || from_gap != op.rows * op.from_pitch) return false;
     ++op.rows;
     return true;
   }
 
   std::vector<place> places_;
+  std::vector<u8> reached_;  // not bits: neighbours are written by different threads
 };
 }  // namespace detail
 PENSTOCK_END

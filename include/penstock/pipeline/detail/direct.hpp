@@ -31,7 +31,8 @@ class direct_layout {
         u64 const from = copy.from + u64{row} * copy.from_pitch;
         if (from < at) return refuse(to);
         if (!zeros) skip(from - at, to);
-        places.runs(copy.to, copy.at + row * copy.at_pitch, copy.width, [&](std::byte* piece, u64 n) { push(piece, n, to); });
+        places.runs(copy.to, copy.at + row * copy.at_pitch, copy.width,
+                    [&](std::byte* piece, u64 n) { push(piece, n, to); });
         at = from + copy.width;
         if (to.size() > most) return refuse(to);
       }
@@ -46,10 +47,8 @@ class direct_layout {
     return false;
   }
   static void push(std::byte* piece, u64 n, std::vector<scatter>& to) {
-    if (!to.empty() && to.back().to + to.back().bytes == piece)
-      to.back().bytes += n;
-    else
-      to.push_back({piece, n});
+    if (!to.empty() && to.back().to + to.back().bytes == piece) to.back().bytes += n;
+    else to.push_back({piece, n});
   }
   void skip(u64 n, std::vector<scatter>& to) {
     if (n && !scratch_) scratch_ = std::make_unique<std::byte[]>(scratch_size);

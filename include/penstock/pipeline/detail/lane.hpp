@@ -69,6 +69,7 @@ class lane {
   /// Runs until the plan's end or the first failure; afterwards no read and no copy of this lane is under way.
   void run() noexcept {
     double const before = thread_cpu_seconds();
+    (void)watch_.lap();
     PENSTOCK_TRY {
       for (need n = step(); n != need::end; n = step())
         if (n != need::again) turn(n, std::chrono::milliseconds(100));
@@ -91,15 +92,19 @@ class lane {
     epoch_ = load_.board.epoch();
     PENSTOCK_POINT();
     if (load_.board.failed()) return need::end;
-    stopwatch watch;
-    bool moved = retire();
-    tally_.stages.drain.busy += watch.lap();
+    bool moved = false;
+    if (draining_) {
+      moved |= retire();
+      tally_.stages.drain.busy += watch_.lap();
+    }
     PENSTOCK_POINT();
-    moved |= land_full();
+    if (full_) {
+      moved |= land_full();
+      tally_.stages.land.busy += watch_.lap();
+    }
     PENSTOCK_POINT();
-    tally_.stages.land.busy += watch.lap();
     moved |= admit();
-    tally_.stages.read.busy += watch.lap();
+    tally_.stages.read.busy += watch_.lap();
     if (filled_here_) return need::again;
     if (reading_) return need::io;
     if (moved) return need::again;
@@ -110,7 +115,6 @@ class lane {
 
   /// Waits for what a step named, `most` for a storage.
   void turn(need n, std::chrono::microseconds most) {
-    stopwatch watch;
     if (n == need::io) {
       if (draining_) most = std::min(most, std::chrono::microseconds(1000));  // a copy may end before the next read
       if (full_ || starved_) {  // something other than our own reads may help
@@ -119,16 +123,16 @@ class lane {
         if (load_.board.epoch() != epoch_) most = std::chrono::microseconds(0);
       }
       std::size_t const n_arrived = io_.wait(arrivals_, most);
-      tally_.stages.read.busy += watch.lap();
+      tally_.stages.read.busy += watch_.lap();
       for (std::size_t i = 0; i < n_arrived; ++i) arrived(arrivals_[i]);
-      tally_.stages.land.busy += watch.lap();
+      tally_.stages.land.busy += watch_.lap();
     } else if (n == need::event) {
       if (auto done = oldest_draining().done.wait(); !done) fail(std::move(done.error()));
-      tally_.stages.drain.waiting += watch.lap();
+      tally_.stages.drain.waiting += watch_.lap();
     } else if (n == need::news) {
       PENSTOCK_POINT();
       load_.board.sleep(epoch_);
-      tally_.stages.read.waiting += watch.lap();
+      tally_.stages.read.waiting += watch_.lap();
     }
   }
 
@@ -137,8 +141,7 @@ class lane {
     io_.cancel();
     reading_ = 0;
     if (touched_ && !synchronous) {
-      if (stream_.mark(last_))
-        (void)last_.wait();
+      if (stream_.mark(last_)) (void)last_.wait();
       else  // the device is gone: what can be asked for is asked for
         for (auto& s : slots_)
           if (s.state == slot_state::draining) (void)s.done.wait();
@@ -199,8 +202,7 @@ class lane {
     auto const& r = load_.plan.reads[read];
     s.read = read;
     s.direct = false;
-    if constexpr (!borrows)
-      s.direct = direct_.lay_out(load_.plan, r, load_.places, load_.options.direct_above, s.to);
+    if constexpr (!borrows) s.direct = direct_.lay_out(load_.plan, r, load_.places, load_.options.direct_above, s.to);
     if (!s.direct) {
       if (!memory_ && !stage()) return false;
       unpoison(s.at, bytes{r.size});
@@ -268,9 +270,8 @@ class lane {
   }
   bool land_full() {
     bool moved = false;
-    if (full_)
-      for (auto& s : slots_)
-        if (s.state == slot_state::full && can_land(s)) land(s), moved = true;
+    for (auto& s : slots_)
+      if (s.state == slot_state::full && can_land(s)) land(s), moved = true;
     return moved;
   }
   void land(slot_type& s) {
@@ -291,10 +292,8 @@ class lane {
       bool const wanted = !load_.declined(c.to);
       if (c.kind == what::step) step_over(s, c, wanted);
       if (!wanted) continue;
-      if constexpr (borrows)
-        lend(s, c);
-      else
-        load_.places.append(ops_, c, s.at + c.from);
+      if constexpr (borrows) lend(s, c);
+      else load_.places.append(ops_, c, s.at + c.from);
     }
   }
   /// Runs a step in place. One that nobody wants counts as well: its group has to close.
@@ -320,7 +319,6 @@ class lane {
 
   bool retire() {
     bool moved = false;
-    if (!draining_ || synchronous) return moved;
     for (auto& s : slots_) {
       if (s.state != slot_state::draining) continue;
       auto const done = s.done.done();
@@ -361,6 +359,7 @@ class lane {
   direct_layout direct_{};
   std::conditional_t<borrows, loans, std::monostate> loans_{};
   lane_tally tally_{};
+  stopwatch watch_{};
   u32 number_, epoch_ = 0, reading_ = 0, full_ = 0, draining_ = 0;
   u64 filled_ = 0;
   bool ended_ = false, starved_ = false, filled_here_ = false, touched_ = false;

@@ -49,13 +49,13 @@ class load_state {
         device_(device),
         pieces_(p.parameters.size()),
         layers_(p.layers) {
-    for (std::size_t i = 0; i < p.parameters.size(); ++i) pieces_.begin(i, p.parameters[i].pieces);
+    for (std::size_t i = 0; i < p.parameters.size(); ++i) pieces_.begin(i, pre.pieces[i]);
     for (std::size_t i = 0; i < p.layers; ++i) layers_.begin(i, pre.layer_parameters[i]);
     for (std::size_t i = 0; i < p.groups.size(); ++i) keeps.begin(i, p.groups[i].keeps);
     for (std::size_t i = 0; i < p.groups.size(); ++i) steps.begin(i, p.groups[i].steps);
   }
 
-  /// Before the first lane: asks for destinations, and announces what is complete from the start. @errors those of the sink
+  /// Before the first lane runs: asks for destinations, and announces what is complete from the start. @errors those of the sink
   result<void> begin() {
     for (auto const& p : plan.parameters) {
       if constexpr (placing_sink<Sink>) {
@@ -72,8 +72,8 @@ class load_state {
     for (u32 i = 0; i < plan.layers; ++i)
       if (options.ready && !layers_.left(i)) readiness_writer::layer(*options.ready, layer_id{i});
     meter.begin();
-    for (auto const& p : plan.parameters)
-      if (!p.pieces && !declined(index_of(p.id))) complete(index_of(p.id));
+    for (u32 i = 0; i < plan.parameters.size(); ++i)
+      if (!ready.pieces[i] && !declined(i)) complete(i);
     return {};
   }
 
@@ -123,7 +123,8 @@ class load_state {
     auto to = sink.allocate(p);
     if (!to) return std::move(to.error());
     if (!to->at)
-      return error{error_kind::usage, "expected memory for parameter " + p.name + " from the sink's allocate, found null"};
+      return error{error_kind::usage,
+                   "expected memory for parameter " + p.name + " from the sink's allocate, found null"};
     return bind(p, *to);
   }
   /// A sink that allocates is asked for what a read is the first to feed.
@@ -137,13 +138,13 @@ class load_state {
     return {};
   }
   void complete(u32 parameter) {
-    auto const& p = plan.parameters[parameter];
     announced_.fetch_add(1, std::memory_order_relaxed);
-    if constexpr (hears_ready<Sink>) call([&] { sink.ready(p); });
-    if (options.ready) readiness_writer::parameter(*options.ready, p.id);
-    if (!layers_.take(index_of(p.layer))) return;
-    if constexpr (hears_layer_ready<Sink>) call([&] { sink.layer_ready(p.layer); });
-    if (options.ready) readiness_writer::layer(*options.ready, p.layer);
+    if constexpr (hears_ready<Sink>) call([&] { sink.ready(plan.parameters[parameter]); });
+    if (options.ready) readiness_writer::parameter(*options.ready, param_id{parameter});
+    u32 const layer = ready.layer_of[parameter];
+    if (!layers_.take(layer)) return;
+    if constexpr (hears_layer_ready<Sink>) call([&] { sink.layer_ready(layer_id{layer}); });
+    if (options.ready) readiness_writer::layer(*options.ready, layer_id{layer});
   }
 
   Device& device_;

@@ -10,13 +10,15 @@ namespace detail {
 /// What the executor derives from a plan once, in O(copies): see `prepare`.
 struct prepared {
   static constexpr u8 has_keeps = 1, has_steps = 2;
-  std::vector<u8> traits;            ///< of each read: has_keeps, has_steps
-  std::vector<group_id> opens;       ///< groups by the read in which their first keep is ...
-  std::vector<u32> opens_of{0};      ///< ... those of read i: opens[opens_of[i], opens_of[i + 1])
-  std::vector<u32> layer_parameters; ///< how many parameters each layer has
-  bytes kept_peak;                   ///< of kept bytes, when reads finish one after the other
-  bytes read;                        ///< of all reads of objects
-  u32 largest = 0;                   ///< read
+  std::vector<u8> traits;             ///< of each read: has_keeps, has_steps
+  std::vector<group_id> opens;        ///< groups by the read in which their first keep is ...
+  std::vector<u32> opens_of{0};       ///< ... those of read i: opens[opens_of[i], opens_of[i + 1])
+  std::vector<u32> layer_parameters;  ///< how many parameters each layer has
+  std::vector<u32> layer_of;          ///< of each parameter: close together, where a plan's parameters are far apart
+  std::vector<u32> pieces;            ///< of each parameter
+  bytes kept_peak;                    ///< of kept bytes, when reads finish one after the other
+  bytes read;                         ///< of all reads of objects
+  u32 largest = 0;                    ///< read
 };
 
 /// Checks a whole plan before anything is asked or read.
@@ -26,7 +28,7 @@ struct prepared {
 class plan_checker {
  public:
   explicit plan_checker(plan const& p)
-      : p_(p), keeps_(p.groups.size()), steps_(p.groups.size()), pieces_(p.parameters.size()) {}
+      : p_(p), keeps_(p.groups.size()), steps_(p.groups.size()), found_(p.parameters.size()) {}
 
   /// @errors plan
   result<prepared> run() {
@@ -48,14 +50,21 @@ class plan_checker {
 
   result<void> parameters() {
     out_.layer_parameters.assign(p_.layers, 0);
+    out_.layer_of.reserve(p_.parameters.size());
+    out_.pieces.reserve(p_.parameters.size());
+    sizes_.reserve(p_.parameters.size());
     for (u32 i = 0; i < p_.parameters.size(); ++i) {
       auto const& q = p_.parameters[i];
       if (index_of(q.id) != i)
-        return bad("expected parameter " + q.name + " to have number " + number(i) + ", found " + number(index_of(q.id)));
+        return bad("expected parameter " + q.name + " to have number " + number(i) + ", found " +
+                   number(index_of(q.id)));
       if (index_of(q.layer) >= p_.layers)
         return bad("expected the layer of parameter " + q.name + " below " + number(p_.layers) + ", found " +
                    number(index_of(q.layer)));
       ++out_.layer_parameters[index_of(q.layer)];
+      out_.layer_of.push_back(index_of(q.layer));
+      out_.pieces.push_back(q.pieces);
+      sizes_.push_back(q.size.count);
     }
     return {};
   }
@@ -97,14 +106,15 @@ class plan_checker {
       return bad_read(i, "a copy reaches past the " + number(p_.reads[i].size) + " bytes of the read");
     bool const keep = c.kind == what::keep;
     if (c.to >= (keep ? p_.groups.size() : p_.parameters.size()))
-      return bad_read(i, std::string("a copy names ") + (keep ? "group " : "parameter ") + number(c.to) + ", which is not in the plan");
-    u64 const room = keep ? p_.groups[c.to].size : p_.parameters[c.to].size.count;
+      return bad_read(i, std::string("a copy names ") + (keep ? "group " : "parameter ") + number(c.to) +
+                             ", which is not in the plan");
+    u64 const room = keep ? p_.groups[c.to].size : sizes_[c.to];
     u64 end = 0;
     if (__builtin_mul_overflow(u64{c.rows - 1}, c.at_pitch, &end) || __builtin_add_overflow(end, c.at, &end) ||
         __builtin_add_overflow(end, u64{c.width}, &end) || end > room)
       return bad_read(i, "a copy reaches past the " + number(room) + " bytes of " +
                              (keep ? "group " + number(c.to) : p_.parameters[c.to].name));
-    if (!keep) ++pieces_[c.to];
+    if (!keep) ++found_[c.to];
     return {};
   }
 
@@ -137,18 +147,19 @@ class plan_checker {
   result<void> totals() {
     for (u32 g = 0; g < p_.groups.size(); ++g)
       if (!p_.groups[g].steps || steps_[g] != p_.groups[g].steps)
-        return bad("expected " + number(p_.groups[g].steps) + " steps, and at least one, for group " + number(g) + ", found " +
-                   number(steps_[g]) + ": it would never close");
+        return bad("expected " + number(p_.groups[g].steps) + " steps, and at least one, for group " + number(g) +
+                   ", found " + number(steps_[g]) + ": it would never close");
     for (u32 i = 0; i < p_.parameters.size(); ++i)
-      if (pieces_[i] != p_.parameters[i].pieces)
-        return bad("expected " + number(p_.parameters[i].pieces) + " pieces for " + p_.parameters[i].name + ", found " +
-                   number(pieces_[i]));
+      if (found_[i] != out_.pieces[i])
+        return bad("expected " + number(out_.pieces[i]) + " pieces for " + p_.parameters[i].name + ", found " +
+                   number(found_[i]));
     return {};
   }
 
   plan const& p_;
   prepared out_;
-  std::vector<u32> keeps_, steps_, pieces_;
+  std::vector<u32> keeps_, steps_, found_;  // copies so far: of groups, of parameters
+  std::vector<u64> sizes_;                  // of parameters
   bytes live_;
 };
 
