@@ -11,6 +11,7 @@ struct my_exchange {
 #ifdef COMPILE_FAIL
 using my_executor = penstock::executor<penstock::storage::local, penstock::device::host, my_exchange>;
 #else
-using my_executor = penstock::executor<penstock::storage::local, penstock::device::host, penstock::exchange::independent>;
+using my_executor =
+    penstock::executor<penstock::storage::local, penstock::device::host, penstock::exchange::independent>;
 #endif
 static_assert(sizeof(my_executor) > 0);

@@ -6,15 +6,14 @@
 
 using namespace penstock;
 
-
 struct my_policies : defaults {
   using storage = storage::local;
-  using ownership = ownership::place;
 #ifdef COMPILE_FAIL
-  // no quant
+  using ownership = host_memory;
 #else
-  using quant = quant::none;
+  using ownership = ownership::own<host_memory>;
 #endif
+  using quant = quant::none;
   using arch = arch::llama;
 };
 static_assert(sizeof(pipeline<my_policies>) > 0);

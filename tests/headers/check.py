@@ -3,7 +3,8 @@
 usage: check.py INCLUDE_DIR WHAT --compiler COMPILER [--compiler COMPILER ...] [--nvcc NVCC] -- FLAG...
 
 WHAT is one of
-    penstock/FOLDER/NAME.hpp   the header, alone and twice in one file
+    penstock/FOLDER/NAME.hpp   the header, alone and twice in one file: by the first compiler with the bodies, by the last one
+                               without them, as for PENSTOCK_SEPARATE_COMPILATION
     hostile_macros             all headers, where other libraries' macros are around
     without_exceptions         those that need no other project, with -fno-exceptions -fno-rtti, checked and unchecked
     nvcc                       those for an engine's kernels, as CUDA
@@ -84,7 +85,8 @@ def main():
     else:
         if given.what not in headers.files:
             sys.exit(f"{given.what}: no such header")
-        said = [compile_text(command, twice(given.what)) for command in commands]
+        apart = [*commands[-1], "-DPENSTOCK_SEPARATE_COMPILATION"]
+        said = [compile_text(command, twice(given.what)) for command in (commands[0], apart)]
     said = [text for text in said if text]
     if said:
         sys.exit(f"{given.what}:\n" + "\n".join(said))

@@ -56,7 +56,7 @@ def make_tokenizer(vocabulary):
 
 
 def make_model(config, seed):
-    """bf16 weights, computed with in float32: so the file holds exactly what is computed with."""
+    """Weights that bf16 can hold, in float32. Only they are rounded: buffers such as the rotary frequencies are not."""
     torch.manual_seed(seed)
     model = transformers.LlamaForCausalLM(config).eval()
     with torch.no_grad():
@@ -65,8 +65,7 @@ def make_model(config, seed):
                 parameter.normal_(1.0, 0.2)
             elif name.endswith("bias"):
                 parameter.normal_(0.0, 0.3)
-        model.to(torch.bfloat16)
-        model.to(torch.float32)
+            parameter.copy_(parameter.to(torch.bfloat16))
     return model
 
 
@@ -105,6 +104,9 @@ def main():
         else:
             raise SystemExit(f"{name}: no seed gives clear answers")
         model.to(torch.bfloat16).save_pretrained(folder, max_shard_size="60KB")
+        loaded = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+        if [answer(loaded, tokenizer, prompt) for prompt in PROMPTS] != answers:
+            raise SystemExit(f"{name}: what was saved does not answer as what was made")
         tokenizer.save_pretrained(folder)
         for file in folder.iterdir():
             file.chmod(0o644)

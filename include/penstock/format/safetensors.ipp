@@ -177,13 +177,8 @@ PENSTOCK_INLINE result<void> header_reader::place(std::string_view name, u64 con
     return wrong(name, joined("expected ", need->count, " bytes (", what, "), found ", end - begin, " (data_offsets [",
                               begin, ", ", end, "])"));
   }
-  u64 const room = (size_ - data_).count;
-  if (end > room) {
-    u64 last = 0;
-    std::string const where = __builtin_add_overflow(data_.count, end, &last) ? "far outside" : std::to_string(last);
-    return wrong(name, joined("expected its bytes to end inside the file, found that they end at byte ", where, " of ",
-                              size_, ": the file is truncated, or its header lies"));
-  }
+  if (u64 last = 0; __builtin_add_overflow(data_.count, end, &last))
+    return wrong(name, joined("expected data_offsets inside the file, found [", begin, ", ", end, "], which no file reaches"));
   t.where = {data_ + bytes{begin}, *need};
   return {};
 }
@@ -244,6 +239,9 @@ PENSTOCK_INLINE result<void> header_reader::sort_and_check(std::vector<checkpoin
     before = &t;
   }
   u64 const room = (size_ - data_).count;
+  if (at > room)
+    return wrong(tensors.back().name, joined("expected a file of ", data_ + bytes{at}, " by its header, where this tensor ends, found ", size_,
+                                             ": the file is truncated, or its header lies"));
   if (at < room && !limits_.allow_trailing)
     return wrong(joined("expected the data to end with the last tensor, ",
                         before ? shown(before->name) : std::string{"but the header names none"}, ", found ",
