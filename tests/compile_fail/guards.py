@@ -1,6 +1,6 @@
 """Shows that each guard in the headers is what catches its programs, and catches no other's.
 
-usage: guards.py INCLUDE_DIR PROGRAM_DIR -- COMPILER [FLAG...]
+usage: guards.py INCLUDE_DIR PROGRAM_DIR CACHE_DIR -- COMPILER [FLAG...]
 
 A guard is marked in a header, on its line or around its lines:
 
@@ -21,15 +21,15 @@ a line `// guard: NAME`. In copies of the headers,
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "headers"))
-from check import compile_with, form_faults, kind_of, reason_in
+from check import APART, compile_with, form_faults, reason_in
 from includes import INCLUDE, tree, without_comments
+from precompiled import kind_of, precompiled
 
 LINE = re.compile(r"\S.*//\s*guard:\s*(\w+)\s*$")
 BEGIN = re.compile(r"^\s*//\s*guard-begin:\s*(\w+)\s*$")
@@ -75,18 +75,13 @@ class program:
 
 
 class bench:
-    """Compiles programs against copies of the headers; what comes from elsewhere is precompiled once."""
+    """Compiles programs against copies of the headers."""
 
-    def __init__(self, folder, files, programs, places, command):
-        self.folder, self.files, self.places, self.command = Path(folder), files, places, command
+    def __init__(self, folder, cache, files, places, command):
+        self.folder, self.files, self.places, self.command = Path(folder), files, places, [*command, APART]
         self.kind = kind_of(command[0])
         self.copies = {}
-        everything = self.folder / "elsewhere.hpp"
-        names = sorted({name for p in programs for header in p.includes for name in files.closure(header)[1]})
-        everything.write_text("".join(f"#include <{name}>\n" for name in names), encoding="utf-8")
-        self.first = ["-include", str(everything)]
-        if self.kind == "gcc":
-            subprocess.run([*command, "-x", "c++-header", str(everything), "-o", f"{everything}.gch"], check=True)
+        self.first = precompiled(self.command, self.kind, files.elsewhere(files.headers()), cache)
 
     def without(self, guards):
         """An include folder in which these guards are missing; each set is laid out once."""
@@ -132,8 +127,8 @@ class bench:
 
 def main():
     split = sys.argv.index("--")
-    (root, where), command = sys.argv[1:split], sys.argv[split + 1 :]
-    files = tree(root)
+    (root, where, cache), command = sys.argv[1:split], sys.argv[split + 1 :]
+    files = tree(root, apart=True)
     places = {}
     for name in files.files:
         for guard, lines in guards_in(name, (files.root / name).read_text(encoding="utf-8")).items():
@@ -145,7 +140,7 @@ def main():
     if not places or not programs:
         faults.append(f"{len(places)} guards and {len(programs)} programs: nothing to show")
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        run = bench(folder, files, programs, places, command)
+        run = bench(folder, cache, files, places, command)
         pairs = [(p, g) for p in programs for g in sorted(p.guards & set(places))]
         for guards in [{g} for _, g in pairs] + [set(places) - p.guards for p in programs]:
             run.without(guards)

@@ -53,8 +53,6 @@ MUTANTS = [
     ("a step that nobody wants does not count", EXPLORER,
      [("lane.hpp", "      if (c.kind == what::step) step_over(s, c, wanted);\n      if (!wanted) continue;\n",
        "      if (!wanted) continue;\n      if (c.kind == what::step) step_over(s, c, wanted);\n")]),
-    ("zeros do not go on by themselves", EXPLORER,
-     [("lane.hpp", "    if (filled_here_) return need::again;\n", "")]),
     # The lane that closed it admits the next read itself, and that read's keep rings: it costs time only.
     ("a closing group tells nobody", NOBODY,
      [("lane.hpp", "    load_.reads.close(c.group);\n    load_.board.news();\n", "    load_.reads.close(c.group);\n")]),

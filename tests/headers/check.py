@@ -38,7 +38,7 @@ def twice(header):
 
 def among_hostile_macros(headers):
     """Everything that the headers take from elsewhere first, then the macros, then every header."""
-    elsewhere = sorted({name for header in headers.headers() for name in headers.closure(header)[1]})
+    elsewhere = sorted(headers.elsewhere(headers.headers()))
     lines = [f"#include <{name}>" for name in elsewhere]
     lines += [f"#undef {name}\n#define {name} @this_name_is_a_macro_elsewhere@" for name in HOSTILE]
     lines += [f"#include <{name}>" for name in headers.headers()]

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "headers"))
-from includes import BODIES, THIRD_PARTY, tree
+from includes import BODIES, SEPARATE, THIRD_PARTY, tree
 
 # A folder includes itself and what stands before it.
 LAYERS = "core tensor format net storage model quant arch plan device exchange pipeline".split()
@@ -23,9 +23,6 @@ PURE_FILES = ("penstock/plan/plan.hpp",)
 # A load is given only the plan.
 EXECUTOR = "penstock/pipeline/executor.hpp"
 NOT_FOR_THE_EXECUTOR = ("quant", "arch", "model")
-
-# A body that stands beside its declarations, or, where the engine says so, in one file of its own.
-SEPARATE = re.compile(r"^#ifndef PENSTOCK_SEPARATE_COMPILATION\s*\n#\s*include <(\S+\.ipp)>\s*\n#endif\s*$", re.M)
 
 # Names of other projects, which no declaration may use.
 FOREIGN = re.compile(r"\bsimdjson::|\bpugi::|\bCURL[A-Za-z_]*\b|\bcurl_\w+|\b(?:SSL|EVP|HMAC|BIO)_\w+")

@@ -19,6 +19,9 @@ struct snapshot_file {
   std::string version;
 };
 
+/// The folder name of a snapshot: the readable part of the URI and a hash of URI, names, sizes and versions.
+std::string snapshot_name(std::string_view uri, std::vector<snapshot_file> const& files);
+
 /// Where snapshots are kept: what was chosen, $PENSTOCK_CACHE, $XDG_CACHE_HOME/penstock or $HOME/.cache/penstock.
 ///
 /// @errors io: none of them is set

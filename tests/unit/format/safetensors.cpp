@@ -1,3 +1,5 @@
+#include <penstock/format/detail/message.hpp>
+
 #include "st.hpp"
 
 #include <algorithm>

@@ -367,7 +367,8 @@ BOOST_AUTO_TEST_CASE(a_name_in_a_listing_never_leaves_the_snapshot) {
     remote r;
     r.add("model.safetensors", vector_file("a"));
     r.store.more_listed = {{name, bytes{1}}};
-    expect_error(r.open(), error_kind::config, {name});
+    expect_error(r.open(), error_kind::config, {name, "remove or rename it"});
+    BOOST_TEST(!r.pinned(name));  // nobody asked the store for it
     BOOST_TEST(!fs::exists(r.f / "cache"));
   }
   remote r;

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <stdexcept>
@@ -207,29 +208,34 @@ BOOST_AUTO_TEST_CASE(a_load_that_was_stopped_before_it_began_asks_nothing) {
 }
 
 BOOST_AUTO_TEST_CASE(a_stop_ends_a_stalled_load_within_100_ms) {
+  using clock = std::chrono::steady_clock;
   auto const p = eight().finish();
-  memory_sink sink(p);
-  readiness ready(p);
-  std::stop_source stop;
-  load_options o;
-  o.stop = stop.get_token();
-  o.ready = &ready;
-  fake_storage storage;
-  storage.delay_us = 100'000'000;
-  std::chrono::steady_clock::time_point asked;
-  std::thread stopper([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    asked = std::chrono::steady_clock::now();
-    stop.request_stop();
-  });
-  device::host host;
-  auto const how = executor<fake_storage, device::host>(storage, host).load(p, objects_of(content), sink, o);
-  auto const ended = std::chrono::steady_clock::now();
-  stopper.join();
-  BOOST_REQUIRE(!how);
-  BOOST_TEST((how.error().kind() == error_kind::cancelled));
-  BOOST_TEST((ended - asked < std::chrono::milliseconds(100)));
-  BOOST_TEST((ready.wait(layer_id{0}).error().kind() == error_kind::cancelled));
+  auto least = clock::duration::max();
+  for (int round = 0; round < 5; ++round) {  // a busy machine may be late, not five times
+    memory_sink sink(p);
+    readiness ready(p);
+    std::stop_source stop;
+    load_options o;
+    o.stop = stop.get_token();
+    o.ready = &ready;
+    fake_storage storage;
+    storage.delay_us = 100'000'000;
+    clock::time_point asked;
+    std::thread stopper([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      asked = clock::now();
+      stop.request_stop();
+    });
+    device::host host;
+    auto const how = executor<fake_storage, device::host>(storage, host).load(p, objects_of(content), sink, o);
+    least = std::min(least, clock::now() - asked);
+    stopper.join();
+    BOOST_REQUIRE(!how);
+    BOOST_TEST((how.error().kind() == error_kind::cancelled));
+    BOOST_TEST((ready.wait(layer_id{0}).error().kind() == error_kind::cancelled));
+  }
+  // Lanes look up every 100 ms by themselves: that would be 90 ms after the request, so less shows that they were woken.
+  BOOST_TEST(std::chrono::duration<double>(least).count() < 0.05);
 }
 
 BOOST_AUTO_TEST_CASE(a_thread_that_cannot_be_started_is_a_memory_error) {
