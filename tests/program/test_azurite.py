@@ -23,8 +23,11 @@ class Emulator(ProgramTest):
     def setUp(self):
         super().setUp()
         self.secrets = [azure_auth.KEY, azure_auth.KEY.rstrip("=")]
-        self.key = {"AZURE_STORAGE_ENDPOINT": self.azurite.endpoint, "AZURE_STORAGE_ACCOUNT_NAME": azure_auth.ACCOUNT,
-                    "AZURE_STORAGE_ACCOUNT_KEY": azure_auth.KEY}
+        self.key = {
+            "AZURE_STORAGE_ENDPOINT": self.azurite.endpoint,
+            "AZURE_STORAGE_ACCOUNT_NAME": azure_auth.ACCOUNT,
+            "AZURE_STORAGE_ACCOUNT_KEY": azure_auth.KEY,
+        }
 
     def whole_way(self, uri, env):
         """All commands, and the right digests."""
@@ -82,12 +85,20 @@ class Emulator(ProgramTest):
         self.whole_way("az://models/llms/tiny", {"AZURE_STORAGE_CONNECTION_STRING": text})
 
     def test_anonymous(self):
-        self.whole_way("az://open/tiny", {"AZURE_STORAGE_ENDPOINT": self.azurite.endpoint, "AZURE_STORAGE_ACCOUNT_NAME": azure_auth.ACCOUNT,
-                                          "AZURE_STORAGE_ANON": "1"})
+        self.whole_way(
+            "az://open/tiny",
+            {
+                "AZURE_STORAGE_ENDPOINT": self.azurite.endpoint,
+                "AZURE_STORAGE_ACCOUNT_NAME": azure_auth.ACCOUNT,
+                "AZURE_STORAGE_ANON": "1",
+            },
+        )
 
     def test_url_of_the_emulator(self):
         url = f"{self.azurite.endpoint}/models/llms/tiny"
-        self.whole_way(url, {"AZURE_STORAGE_ACCOUNT_NAME": azure_auth.ACCOUNT, "AZURE_STORAGE_ACCOUNT_KEY": azure_auth.KEY})
+        self.whole_way(
+            url, {"AZURE_STORAGE_ACCOUNT_NAME": azure_auth.ACCOUNT, "AZURE_STORAGE_ACCOUNT_KEY": azure_auth.KEY}
+        )
         self.whole_way(f"{self.azurite.endpoint}/open/tiny", {"AZURE_STORAGE_ANON": "1"})
         token = self.secret_sas(azure_auth.service_sas("models"))
         self.whole_way(f"{url}?{token}", {})
@@ -96,23 +107,41 @@ class Emulator(ProgramTest):
         wrong = "d3Jvbmcga2V5IHdyb25nIGtleSB3cm9uZyBrZXk="
         self.secrets = [*self.secrets, wrong]
         for command in ("inspect", "load"):
-            self.fails("access", ["403"], command, "az://models/llms/tiny", env=self.key | {"AZURE_STORAGE_ACCOUNT_KEY": wrong})
+            self.fails(
+                "access", ["403"], command, "az://models/llms/tiny", env=self.key | {"AZURE_STORAGE_ACCOUNT_KEY": wrong}
+            )
 
     def test_sas_that_may_not(self):
         base = {"AZURE_STORAGE_ENDPOINT": self.azurite.endpoint, "AZURE_STORAGE_ACCOUNT_NAME": azure_auth.ACCOUNT}
-        for token in (azure_auth.service_sas("open"), azure_auth.service_sas("models", permissions="w"),
-                      azure_auth.service_sas("models", expiry="2021-01-01T00:00:00Z")):
+        for token in (
+            azure_auth.service_sas("open"),
+            azure_auth.service_sas("models", permissions="w"),
+            azure_auth.service_sas("models", expiry="2021-01-01T00:00:00Z"),
+        ):
             self.secret_sas(token)
-            self.fails("access", ["403"], "load", "az://models/llms/tiny", env=base | {"AZURE_STORAGE_SAS_TOKEN": token})
+            self.fails(
+                "access", ["403"], "load", "az://models/llms/tiny", env=base | {"AZURE_STORAGE_SAS_TOKEN": token}
+            )
 
     def test_expired_sas_is_said_to_be_expired(self):
         token = self.secret_sas(azure_auth.service_sas("models", expiry="2021-01-01T00:00:00Z"))
         base = {"AZURE_STORAGE_ENDPOINT": self.azurite.endpoint, "AZURE_STORAGE_ACCOUNT_NAME": azure_auth.ACCOUNT}
-        self.fails("access", ["expired"], "load", "az://models/llms/tiny", env=base | {"AZURE_STORAGE_SAS_TOKEN": token})
+        self.fails(
+            "access", ["expired"], "load", "az://models/llms/tiny", env=base | {"AZURE_STORAGE_SAS_TOKEN": token}
+        )
 
     def test_anonymous_into_a_private_container(self):
-        self.fails(["access", "not_found"], [], "load", "az://models/llms/tiny", env={
-            "AZURE_STORAGE_ENDPOINT": self.azurite.endpoint, "AZURE_STORAGE_ACCOUNT_NAME": azure_auth.ACCOUNT, "AZURE_STORAGE_ANON": "1"})
+        self.fails(
+            ["access", "not_found"],
+            [],
+            "load",
+            "az://models/llms/tiny",
+            env={
+                "AZURE_STORAGE_ENDPOINT": self.azurite.endpoint,
+                "AZURE_STORAGE_ACCOUNT_NAME": azure_auth.ACCOUNT,
+                "AZURE_STORAGE_ANON": "1",
+            },
+        )
 
     def test_what_is_not_there(self):
         self.fails("not_found", ["nowhere"], "load", "az://nowhere/llms/tiny", env=self.key)
@@ -127,7 +156,9 @@ class Emulator(ProgramTest):
 
     def test_two_processes_share_a_cache(self):
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
-            for done in [pool.submit(self.load, "az://models/llms/tiny", "--tp", str(TP), env=self.key) for _ in range(8)]:
+            for done in [
+                pool.submit(self.load, "az://models/llms/tiny", "--tp", str(TP), env=self.key) for _ in range(8)
+            ]:
                 self.assertEqual(done.result()[1], read_digests(DATA / f"{NAME}.tp{TP}.digest"))
 
 

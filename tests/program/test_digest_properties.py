@@ -85,7 +85,9 @@ class Digests(ProgramTest):
             self.assertEqual(mine["bytes_needed"], needed, made)
             self.assertEqual(mine["parameters"], len(ps), made)
             self.assertLessEqual(mine["tensors"], len(checkpoint.tensors), made)
-            self.assertEqual(mine["bytes_read"] - mine["bytes_discarded"], needed, f"each byte is used or discarded\n{made}")
+            self.assertEqual(
+                mine["bytes_read"] - mine["bytes_discarded"], needed, f"each byte is used or discarded\n{made}"
+            )
             self.assertEqual(mine["bytes_exchanged"], 0, made)
             if needed:
                 self.assertGreater(mine["requests"], 0, made)

@@ -1,4 +1,4 @@
-"""Bad input on disk: one typed error that says what was expected, what was found and what to do; nothing half-loaded."""
+"""Bad input on disk: one typed error: what was expected, what was found, what to do. Nothing is half-loaded."""
 
 import json
 import random
@@ -89,8 +89,13 @@ class Errors(ProgramTest):
         secret = self.folder / "other"
         secret.mkdir()
         write_file(secret / "model.safetensors", [("w", "U8", (2,), b"ab")])
-        for name in ("../other/model.safetensors", str(secret / "model.safetensors"), "a/../../other/model.safetensors",
-                     "s3://other-bucket/x.safetensors", "x\u0000.safetensors"):
+        for name in (
+            "../other/model.safetensors",
+            str(secret / "model.safetensors"),
+            "a/../../other/model.safetensors",
+            "s3://other-bucket/x.safetensors",
+            "x\u0000.safetensors",
+        ):
             with self.subTest(name=name):
                 folder = self.file_of(file_bytes("{}", b""))
                 (folder / INDEX).write_text(json.dumps({"weight_map": {"w": name}}))
@@ -123,45 +128,74 @@ class Errors(ProgramTest):
                 self.stored_fails("format", ["model.safetensors"], self.file_of(file_bytes(text, b"ab")[:size]))
 
     def test_bytes_after_the_last_tensor(self):
-        self.stored_fails("format", ["3"], self.file_of(file_bytes(json.dumps({"w": entry("U8", [2], 0, 2)}), b"ab---")))
+        self.stored_fails(
+            "format", ["3"], self.file_of(file_bytes(json.dumps({"w": entry("U8", [2], 0, 2)}), b"ab---"))
+        )
 
     def test_headers_that_lie(self):
         a = '"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}'
         cases = {
             "an empty tensor's twin with one element": (
                 '{"blk.0.weight":{"dtype":"F8_E4M3","shape":[2,3],"data_offsets":[0,6]},'
-                '"scaled_fp8":{"dtype":"F8_E4M3","shape":[1],"data_offsets":[6,6]}}', 6, ["scaled_fp8"]),
+                '"scaled_fp8":{"dtype":"F8_E4M3","shape":[1],"data_offsets":[6,6]}}',
+                6,
+                ["scaled_fp8"],
+            ),
             "half a byte": ('{"q":{"dtype":"F4","shape":[1,3],"data_offsets":[0,2]}}', 2, ["q"]),
-            "one name twice": ('{"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"a":{"dtype":"U8","shape":[4],"data_offsets":[4,8]},'
-                               '"b":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}', 8, ["a", "duplicate"]),
+            "one name twice": (
+                '{"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"a":{"dtype":"U8","shape":[4],"data_offsets":[4,8]},'
+                '"b":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}',
+                8,
+                ["a", "duplicate"],
+            ),
             "one field twice": ('{"a":{"dtype":"U8","dtype":"U8","shape":[4],"data_offsets":[0,4]}}', 4, ["dtype"]),
             "a hole": ('{"z":{"dtype":"U8","shape":[2],"data_offsets":[5,7]},' + a + "}", 7, ["z", "1"]),
             "trailing bytes": ('{"z":{"dtype":"U8","shape":[2],"data_offsets":[4,6]},' + a + "}", 9, ["3"]),
             "an overlap": ('{"z":{"dtype":"U8","shape":[2],"data_offsets":[3,5]},' + a + "}", 5, ["z", "a", "overlap"]),
-            "a shape that is too large": ('{"a":{"dtype":"F32","shape":[1000,1000],"data_offsets":[0,4]}}', 4, ["a", "4000000", "4"]),
-            "a shape that overflows": ('{"a":{"dtype":"F32","shape":[4294967296,4294967296,4],"data_offsets":[0,4]}}', 4, ["a"]),
+            "a shape that is too large": (
+                '{"a":{"dtype":"F32","shape":[1000,1000],"data_offsets":[0,4]}}',
+                4,
+                ["a", "4000000", "4"],
+            ),
+            "a shape that overflows": (
+                '{"a":{"dtype":"F32","shape":[4294967296,4294967296,4],"data_offsets":[0,4]}}',
+                4,
+                ["a"],
+            ),
             "a negative extent": ('{"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}}', 4, ["a"]),
             "an extent that is no integer": ('{"a":{"dtype":"F32","shape":[1.0],"data_offsets":[0,4]}}', 4, ["a"]),
             "offsets the wrong way round": ('{"a":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}}', 4, ["a"]),
             "three offsets": ('{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4,8]}}', 4, ["a"]),
             "an unknown dtype": ('{"a":{"dtype":"F31","shape":[1],"data_offsets":[0,4]}}', 4, ["a", "F31"]),
             "no dtype": ('{"a":{"shape":[1],"data_offsets":[0,4]}}', 4, ["a", "dtype"]),
-            "metadata that are no texts": ('{"__metadata__":{"a":1},"b":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}', 4, ["__metadata__"]),
-            "no object": ('[1,2]', 0, []),
+            "metadata that are no texts": (
+                '{"__metadata__":{"a":1},"b":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}',
+                4,
+                ["__metadata__"],
+            ),
+            "no object": ("[1,2]", 0, []),
             "no JSON": ('{"a":', 0, []),
             "something after the object": ('{} {"a":2}', 0, []),
             "a NUL in a name": ('{"a\\u0000b":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}', 4, []),
         }
         for what, (header, size, words) in cases.items():
             with self.subTest(what):
-                self.stored_fails("format", ["model.safetensors", *words], self.file_of(file_bytes(header, bytes(range(size)))))
+                self.stored_fails(
+                    "format", ["model.safetensors", *words], self.file_of(file_bytes(header, bytes(range(size))))
+                )
 
     def test_text_of_a_header_that_is_not_utf8(self):
         text = b'{"a\xff":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}'
         self.stored_fails("format", [], self.file_of(struct.pack("<Q", len(text)) + text + b"1234"))
 
     def test_header_of_an_absurd_length(self):
-        for length, words in ((132095296, ["132095296"]), (0x7fffffffffffffff, []), (0xffffffffffffffff, []), (0, []), (1, [])):
+        for length, words in (
+            (132095296, ["132095296"]),
+            (0x7FFFFFFFFFFFFFFF, []),
+            (0xFFFFFFFFFFFFFFFF, []),
+            (0, []),
+            (1, []),
+        ):
             with self.subTest(length=length):
                 folder = self.file_of(struct.pack("<Q", length) + bytes(32))
                 if length == 132095296:
@@ -175,8 +209,11 @@ class Errors(ProgramTest):
         (folder / "model.safetensors").unlink()
         for n, data in ((1, b"ab"), (2, b"cd")):
             write_file(folder / f"model-0000{n}-of-00002.safetensors", [("twice", "U8", (2,), data)])
-        self.stored_fails(["format", "config", "plan"], ["twice", "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"],
-                          folder)
+        self.stored_fails(
+            ["format", "config", "plan"],
+            ["twice", "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"],
+            folder,
+        )
 
     # The config.
 
@@ -196,9 +233,13 @@ class Errors(ProgramTest):
         self.fails("usage", ["nope", "llama", "as_stored"], "load", folder, "--arch", "nope")
 
     def test_missing_and_impossible_sizes(self):
-        for change, words in (({"hidden_size": "absent"}, ["hidden_size"]), ({"num_attention_heads": 0}, ["num_attention_heads"]),
-                              ({"num_hidden_layers": -1}, ["num_hidden_layers"]), ({"vocab_size": "many"}, ["vocab_size"]),
-                              ({"intermediate_size": 1.5}, ["intermediate_size"])):
+        for change, words in (
+            ({"hidden_size": "absent"}, ["hidden_size"]),
+            ({"num_attention_heads": 0}, ["num_attention_heads"]),
+            ({"num_hidden_layers": -1}, ["num_hidden_layers"]),
+            ({"vocab_size": "many"}, ["vocab_size"]),
+            ({"intermediate_size": 1.5}, ["intermediate_size"]),
+        ):
             with self.subTest(change):
                 self.fails(["config", "plan"], words, "load", self.config_with(self.tiny(), **change))
 
@@ -228,8 +269,17 @@ class Errors(ProgramTest):
         """One file, no index."""
         self.counter += 1
         folder, rng = self.folder / f"random{self.counter}", random.Random(7)
-        config = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 12, "num_hidden_layers": 2,
-                  "intermediate_size": 14, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 4, "vocab_size": 70}
+        config = {
+            "architectures": ["LlamaForCausalLM"],
+            "model_type": "llama",
+            "hidden_size": 12,
+            "num_hidden_layers": 2,
+            "intermediate_size": 14,
+            "num_attention_heads": 4,
+            "num_key_value_heads": 2,
+            "head_dim": 4,
+            "vocab_size": 70,
+        }
         folder.mkdir()
         (folder / "config.json").write_text(json.dumps(config))
         write_file(folder / "model.safetensors", generators.llama_tensors(rng, config))
@@ -249,7 +299,9 @@ class Errors(ProgramTest):
         for tp, words in ((3, ["4", "3"]), (8, ["4", "8"])):
             for command in ("load", "plan"):
                 self.fails("plan", words, command, folder, "--tp", str(tp))
-        self.fails("plan", ["3", "2"], "load", self.tiny(), "--tp", "2")  # 6 heads would divide, 3 key and value heads do not
+        self.fails(
+            "plan", ["3", "2"], "load", self.tiny(), "--tp", "2"
+        )  # 6 heads would divide, 3 key and value heads do not
         config = json.loads((folder / "config.json").read_text()) | {"num_attention_heads": 6, "num_key_value_heads": 6}
         rng = random.Random(8)
         (folder / "config.json").write_text(json.dumps(config | {"intermediate_size": 15}))
@@ -260,7 +312,9 @@ class Errors(ProgramTest):
     def test_unknown_tensor_names_the_nearest_known_one(self):
         folder = self.random_llama()
         self.add(folder, [("model.layers.0.self_attn.q_pro.weight", "BF16", (4, 12), bytes(96))])
-        self.fails("plan", ["model.layers.0.self_attn.q_pro.weight", "model.layers.0.self_attn.q_proj.weight"], "load", folder)
+        self.fails(
+            "plan", ["model.layers.0.self_attn.q_pro.weight", "model.layers.0.self_attn.q_proj.weight"], "load", folder
+        )
 
     def test_tensor_of_a_layer_that_is_not_there(self):
         folder = self.random_llama()
@@ -268,7 +322,12 @@ class Errors(ProgramTest):
         self.fails("plan", ["model.layers.2.input_layernorm.weight"], "load", folder)
 
     def test_missing_tensors(self):
-        for name in ("model.layers.1.self_attn.k_proj.weight", "model.norm.weight", "lm_head.weight", "model.embed_tokens.weight"):
+        for name in (
+            "model.layers.1.self_attn.k_proj.weight",
+            "model.norm.weight",
+            "lm_head.weight",
+            "model.embed_tokens.weight",
+        ):
             with self.subTest(name):
                 folder = self.random_llama()
                 self.add(folder, without=[name])

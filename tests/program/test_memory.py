@@ -36,37 +36,69 @@ def write_sparse(path, tensors):
 def write_llama(folder, vocabulary):
     """A Llama of one layer whose embedding and head are large."""
     folder.mkdir()
-    config = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": HIDDEN, "num_hidden_layers": 1,
-              "intermediate_size": 2048, "num_attention_heads": 8, "num_key_value_heads": 4, "vocab_size": vocabulary,
-              "tie_word_embeddings": True}
+    config = {
+        "architectures": ["LlamaForCausalLM"],
+        "model_type": "llama",
+        "hidden_size": HIDDEN,
+        "num_hidden_layers": 1,
+        "intermediate_size": 2048,
+        "num_attention_heads": 8,
+        "num_key_value_heads": 4,
+        "vocab_size": vocabulary,
+        "tie_word_embeddings": True,
+    }
     (folder / "config.json").write_text(json.dumps(config))
     layer = "model.layers.0."
-    write_sparse(folder / "model.safetensors", [
-        ("model.embed_tokens.weight", [vocabulary, HIDDEN]), (layer + "input_layernorm.weight", [HIDDEN]),
-        (layer + "post_attention_layernorm.weight", [HIDDEN]), (layer + "self_attn.q_proj.weight", [HIDDEN, HIDDEN]),
-        (layer + "self_attn.k_proj.weight", [HIDDEN // 2, HIDDEN]), (layer + "self_attn.v_proj.weight", [HIDDEN // 2, HIDDEN]),
-        (layer + "self_attn.o_proj.weight", [HIDDEN, HIDDEN]), (layer + "mlp.gate_proj.weight", [2048, HIDDEN]),
-        (layer + "mlp.up_proj.weight", [2048, HIDDEN]), (layer + "mlp.down_proj.weight", [HIDDEN, 2048]), ("model.norm.weight", [HIDDEN])])
+    write_sparse(
+        folder / "model.safetensors",
+        [
+            ("model.embed_tokens.weight", [vocabulary, HIDDEN]),
+            (layer + "input_layernorm.weight", [HIDDEN]),
+            (layer + "post_attention_layernorm.weight", [HIDDEN]),
+            (layer + "self_attn.q_proj.weight", [HIDDEN, HIDDEN]),
+            (layer + "self_attn.k_proj.weight", [HIDDEN // 2, HIDDEN]),
+            (layer + "self_attn.v_proj.weight", [HIDDEN // 2, HIDDEN]),
+            (layer + "self_attn.o_proj.weight", [HIDDEN, HIDDEN]),
+            (layer + "mlp.gate_proj.weight", [2048, HIDDEN]),
+            (layer + "mlp.up_proj.weight", [2048, HIDDEN]),
+            (layer + "mlp.down_proj.weight", [HIDDEN, 2048]),
+            ("model.norm.weight", [HIDDEN]),
+        ],
+    )
     return folder
 
 
 def carries_a_sanitizer():
-    """A sanitizer's own memory is no matter of this test: under one the loads are run and compared, but not measured."""
-    return subprocess.run(["grep", "-q", "-e", "__asan_init", "-e", "__tsan_init", executable("PENSTOCK_PROGRAM", *PROGRAM)]).returncode == 0
+    """A sanitizer's own memory is no matter of this test: under one, loads are compared but not measured."""
+    return (
+        subprocess.run(
+            ["grep", "-q", "-e", "__asan_init", "-e", "__tsan_init", executable("PENSTOCK_PROGRAM", *PROGRAM)]
+        ).returncode
+        == 0
+    )
 
 
 class Memory(ProgramTest):
     def bounded(self, made, parameters):
         allowed = parameters + LIMIT + ALLOWANCE
         if not carries_a_sanitizer():
-            self.assertLess(made.peak_bytes, allowed, f"{made.peak_bytes / MIB:.1f} MiB, {allowed / MIB:.1f} allowed\n{made}")
-        print(f"{' '.join(map(str, made.command[3:]))}: peak {made.peak_bytes / MIB:.1f} MiB of {allowed / MIB:.1f}", file=sys.stderr)
+            self.assertLess(
+                made.peak_bytes, allowed, f"{made.peak_bytes / MIB:.1f} MiB, {allowed / MIB:.1f} allowed\n{made}"
+            )
+        print(
+            f"{' '.join(map(str, made.command[3:]))}: peak {made.peak_bytes / MIB:.1f} MiB of {allowed / MIB:.1f}",
+            file=sys.stderr,
+        )
 
     def expected(self, folder, tp, arch="llama"):
         """The reference runs in a process of its own."""
         file = self.new_path(".expected")
-        subprocess.run([sys.executable, "-m", "penstock_reference", folder, "--tp", str(tp), "--arch", arch, "--digest", file],
-                       cwd=TESTS / "reference", check=True, timeout=300)
+        subprocess.run(
+            [sys.executable, "-m", "penstock_reference", folder, "--tp", str(tp), "--arch", arch, "--digest", file],
+            cwd=TESTS / "reference",
+            check=True,
+            timeout=300,
+        )
         return read_digests(file)
 
     def parameter_bytes(self, digests):
@@ -106,9 +138,14 @@ class Memory(ProgramTest):
         self.addCleanup(azurite.stop)
         azurite.create_container("large")
         # In a process of its own, as it reads the file whole.
-        upload = ("import sys; sys.path.insert(0, sys.argv[1]); from support.azurite import Azurite; a = Azurite(); a.port = int(sys.argv[2]); "
-                  "a.upload('large', 'm', sys.argv[3])")
-        subprocess.run([sys.executable, "-c", upload, TESTS / "program", str(azurite.port), folder], check=True, timeout=300)
+        upload = (
+            "import sys; sys.path.insert(0, sys.argv[1]); from support.azurite import Azurite; "
+            "a = Azurite(); a.port = int(sys.argv[2]); "
+            "a.upload('large', 'm', sys.argv[3])"
+        )
+        subprocess.run(
+            [sys.executable, "-c", upload, TESTS / "program", str(azurite.port), folder], check=True, timeout=300
+        )
         self.check("az://large/m", folder, (1, 2), env={"AZURE_STORAGE_CONNECTION_STRING": azurite.connection_string})
 
     def test_many_tensors(self):

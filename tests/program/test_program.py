@@ -13,8 +13,24 @@ from penstock_reference.checkpoint import Checkpoint
 from penstock_reference.safetensors import read_header, write_file
 
 COMMANDS = ("inspect", "plan", "load", "fetch")
-REPORT = ["seconds", "bytes_needed", "bytes_read", "bytes_discarded", "bytes_exchanged", "requests", "retries", "tensors", "parameters",
-          "peak_host_bytes", "peak_device_staging_bytes", "peak_retained_bytes", "cpu_seconds", "stages", "limit", "ranks"]
+REPORT = [
+    "seconds",
+    "bytes_needed",
+    "bytes_read",
+    "bytes_discarded",
+    "bytes_exchanged",
+    "requests",
+    "retries",
+    "tensors",
+    "parameters",
+    "peak_host_bytes",
+    "peak_device_staging_bytes",
+    "peak_retained_bytes",
+    "cpu_seconds",
+    "stages",
+    "limit",
+    "ranks",
+]
 ANONYMOUS = {"AZURE_STORAGE_ANON": "1", "AZURE_STORAGE_ACCOUNT_NAME": "devaccount"}
 MODELS = {"tiny_llama_tied": 3, "tiny_llama_untied": 4, "tiny_llama_bias": 2}
 
@@ -27,7 +43,18 @@ class Program(ProgramTest):
             own = self.succeeds(command, "--help").out
             self.assertIn(f"penstock {command}", own)
             self.assertIn("URI", own)
-        for option in ("--arch", "--quant", "--tp", "--rank", "--device", "--ownership", "--exchange", "--memory-limit", "--slot", "--json"):
+        for option in (
+            "--arch",
+            "--quant",
+            "--tp",
+            "--rank",
+            "--device",
+            "--ownership",
+            "--exchange",
+            "--memory-limit",
+            "--slot",
+            "--json",
+        ):
             for command in ("plan", "load"):
                 self.assertIn(option, self.succeeds(command, "--help").out)
         self.assertIn("--digest", self.succeeds("load", "--help").out)
@@ -35,11 +62,26 @@ class Program(ProgramTest):
 
     def test_usage_errors(self):
         model = DATA / "tiny_llama_tied"
-        wrong = [(), ("nonsense",), ("load",), ("fetch", model), ("load", model, "--nonsense"), ("load", model, "--tp"),
-                 ("load", model, "--tp", "0"), ("load", model, "--tp", "-1"), ("load", model, "--tp", "two"), ("load", model, "--tp", "1x"),
-                 ("load", model, "--tp", "3", "--rank", "3"), ("load", model, "--rank", "first"), ("load", model, "--ownership", "keep"),
-                 ("load", model, "--exchange", "telepathy"), ("load", model, "--memory-limit", "lots"), ("load", model, "another"),
-                 ("inspect", "az://"), ("load", "")]
+        wrong = [
+            (),
+            ("nonsense",),
+            ("load",),
+            ("fetch", model),
+            ("load", model, "--nonsense"),
+            ("load", model, "--tp"),
+            ("load", model, "--tp", "0"),
+            ("load", model, "--tp", "-1"),
+            ("load", model, "--tp", "two"),
+            ("load", model, "--tp", "1x"),
+            ("load", model, "--tp", "3", "--rank", "3"),
+            ("load", model, "--rank", "first"),
+            ("load", model, "--ownership", "keep"),
+            ("load", model, "--exchange", "telepathy"),
+            ("load", model, "--memory-limit", "lots"),
+            ("load", model, "another"),
+            ("inspect", "az://"),
+            ("load", ""),
+        ]
         for arguments in wrong:
             with self.subTest(arguments):
                 made = self.penstock(*arguments)
@@ -60,7 +102,9 @@ class Program(ProgramTest):
                     self.assertRegex(out, rf"\b{number}\b")
                 plain = re.sub(r"(?<=\d),(?=\d{3})", "", out)
                 size = sum(t.size for t in tensors.values())
-                self.assertTrue(str(size) in plain or f"{size / 1024:.1f} KiB" in plain or f"{size / 1000:.1f} kB" in plain, out)
+                self.assertTrue(
+                    str(size) in plain or f"{size / 1024:.1f} KiB" in plain or f"{size / 1000:.1f} kB" in plain, out
+                )
                 self.assertIn("none", out.lower())  # its quantisation
 
     def test_plan(self):
@@ -72,14 +116,28 @@ class Program(ProgramTest):
                 told = json.loads(report.read_text())
                 checkpoint = Checkpoint(DATA / name)
                 by_rank = [list(parameters(checkpoint, "llama", tp, rank)) for rank in range(tp)]
-                for field in ("bytes_needed", "bytes_read", "bytes_discarded", "bytes_exchanged", "requests", "tensors", "parameters",
-                              "plan_seconds", "copies", "input_hash", "ranks", "peak_retained_bytes"):
+                for field in (
+                    "bytes_needed",
+                    "bytes_read",
+                    "bytes_discarded",
+                    "bytes_exchanged",
+                    "requests",
+                    "tensors",
+                    "parameters",
+                    "plan_seconds",
+                    "copies",
+                    "input_hash",
+                    "ranks",
+                    "peak_retained_bytes",
+                ):
                     self.assertIn(field, told)
                 self.assertEqual(told["bytes_needed"], sum(p.from_file for ps in by_rank for p in ps))
                 self.assertEqual(told["parameters"], sum(len(ps) for ps in by_rank))
                 lines = reads.read_text().splitlines()
                 self.assertTrue(lines and all(lines), "one read a line")
-                asked = [line for line in lines if json.loads(line)["object"] is not None]  # the rest are zeros: padding
+                asked = [
+                    line for line in lines if json.loads(line)["object"] is not None
+                ]  # the rest are zeros: padding
                 self.assertEqual(len(asked), told["requests"])
 
     def test_plan_foresees_what_load_does(self):
@@ -89,7 +147,14 @@ class Program(ProgramTest):
                 self.succeeds("plan", DATA / name, "--tp", str(tp), "--json", file)
                 planned = json.loads(file.read_text())
                 _, _, loaded = self.load(DATA / name, "--tp", str(tp))
-                for field in ("bytes_needed", "bytes_read", "bytes_discarded", "bytes_exchanged", "tensors", "parameters"):
+                for field in (
+                    "bytes_needed",
+                    "bytes_read",
+                    "bytes_discarded",
+                    "bytes_exchanged",
+                    "tensors",
+                    "parameters",
+                ):
                     self.assertEqual(planned[field], loaded[field], field)
 
     def test_plan_is_the_same_every_time(self):
@@ -120,7 +185,16 @@ class Program(ProgramTest):
             self.assertIn(field, report)
         self.assertEqual([r["rank"] for r in report["ranks"]], [0, 1, 2, 3])
         for rank in report["ranks"]:
-            for field in ("bytes_needed", "bytes_read", "bytes_discarded", "bytes_exchanged", "requests", "retries", "tensors", "parameters"):
+            for field in (
+                "bytes_needed",
+                "bytes_read",
+                "bytes_discarded",
+                "bytes_exchanged",
+                "requests",
+                "retries",
+                "tensors",
+                "parameters",
+            ):
                 self.assertIn(field, rank)
 
     def test_recorded_digests(self):
@@ -175,7 +249,10 @@ class Program(ProgramTest):
         folder = self.folder / "stale"
         folder.mkdir()
         (folder / "config.json").write_text("{}")
-        write_file(folder / "old.safetensors", [("l0.norm.weight", "BF16", (2,), b"abcd"), ("l0.q.weight", "F8_E4M3", (4,), b"old!")])
+        write_file(
+            folder / "old.safetensors",
+            [("l0.norm.weight", "BF16", (2,), b"abcd"), ("l0.q.weight", "F8_E4M3", (4,), b"old!")],
+        )
         write_file(folder / "new.safetensors", [("l0.q.weight", "BF16", (4,), b"new new!")])
         for order in (("new", "old"), ("old", "new")):
             index = {"l0.q.weight": "new.safetensors", "l0.norm.weight": "old.safetensors"}
@@ -188,14 +265,18 @@ class Program(ProgramTest):
     def test_tied_head_is_loaded_once(self):
         _, digests, report = self.load(DATA / "tiny_llama_tied")
         self.assertNotIn((0, "lm_head.weight"), digests)
-        self.assertEqual(report["bytes_needed"], sum(t.size for t in Checkpoint(DATA / "tiny_llama_tied").tensors.values()))
+        self.assertEqual(
+            report["bytes_needed"], sum(t.size for t in Checkpoint(DATA / "tiny_llama_tied").tensors.values())
+        )
 
     def test_progress_ends_at_the_total(self):
         """Parts in bytes, one stream for all ranks, a total that never changes."""
         for options in (["--tp", "1"], ["--tp", "3"]):
             with self.subTest(options):
                 made, _, _ = self.load(DATA / "tiny_llama_tied", "--progress", *options)
-                told = re.findall(r"([\d.,]+)\s*([kKMGT]?i?B)?\s*(?:/|of)\s*([\d.,]+)\s*([kKMGT]?i?B|bytes)", made.out + made.err)
+                told = re.findall(
+                    r"([\d.,]+)\s*([kKMGT]?i?B)?\s*(?:/|of)\s*([\d.,]+)\s*([kKMGT]?i?B|bytes)", made.out + made.err
+                )
                 self.assertTrue(told, f"no progress in bytes\n{made}")
                 self.assertEqual(len({(total, unit) for _, _, total, unit in told}), 1, f"the total changes\n{made}")
                 self.assertEqual(told[-1][0], told[-1][2], f"the last is not the total\n{made}")
@@ -206,11 +287,29 @@ class Program(ProgramTest):
 
 
 class Fetch(ProgramTest):
-    FILES = ["config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", "tokenizer.model", "special_tokens_map.json",
-             "preprocessor_config.json", "modeling_own.py", "chat_template.jinja", "additional_chat_templates/tool_use.jinja", "vocab.txt",
-             "nested/deeper/processor.json", "merges.txt"]
-    WEIGHTS = ["model-00001-of-00003.safetensors", "consolidated.safetensors", "nested/model.safetensors", "pytorch_model.bin",
-               "old.pt", "old.pth"]
+    FILES = [
+        "config.json",
+        "generation_config.json",
+        "tokenizer.json",
+        "tokenizer_config.json",
+        "tokenizer.model",
+        "special_tokens_map.json",
+        "preprocessor_config.json",
+        "modeling_own.py",
+        "chat_template.jinja",
+        "additional_chat_templates/tool_use.jinja",
+        "vocab.txt",
+        "nested/deeper/processor.json",
+        "merges.txt",
+    ]
+    WEIGHTS = [
+        "model-00001-of-00003.safetensors",
+        "consolidated.safetensors",
+        "nested/model.safetensors",
+        "pytorch_model.bin",
+        "old.pt",
+        "old.pth",
+    ]
 
     def folder_with_everything(self):
         folder = self.folder / "everything"
@@ -226,7 +325,9 @@ class Fetch(ProgramTest):
         for name in self.FILES:
             self.assertIn(name, names)
             self.assertEqual((got / name).read_bytes(), (folder / name).read_bytes())
-        self.assertFalse([n for n in names if n.endswith((".safetensors", ".bin", ".pt", ".pth"))], "weights are never fetched")
+        self.assertFalse(
+            [n for n in names if n.endswith((".safetensors", ".bin", ".pt", ".pth"))], "weights are never fetched"
+        )
 
     def test_fetch_from_a_folder(self):
         folder, got = self.folder_with_everything(), self.folder / "fetched"
@@ -242,7 +343,9 @@ class Fetch(ProgramTest):
             got = self.folder / f"fetched{n}"
             self.succeeds("fetch", "az://c/m", got, env=env)
             self.check(got, folder)
-        self.assertFalse(stub.requests("get", r"(consolidated|nested/model)\.safetensors$|\.(bin|pt|pth)$"))  # shards: headers only
+        self.assertFalse(
+            stub.requests("get", r"(consolidated|nested/model)\.safetensors$|\.(bin|pt|pth)$")
+        )  # shards: headers only
 
     def test_a_changed_object_is_fetched_anew(self):
         folder, stub = self.folder_with_everything(), BlobStub()
@@ -263,7 +366,9 @@ class Fetch(ProgramTest):
         got = self.folder / "deep" / "er" / "fetched"
         made = self.penstock("fetch", "az://c/m", got, env={"AZURE_STORAGE_ENDPOINT": stub.endpoint, **ANONYMOUS})
         self.assertIn(made.status, (0, 10, 11, 13, 18), made)
-        self.assertFalse([p for p in self.folder.rglob("escaped.json") if got not in p.parents], "a key wrote outside the folder")
+        self.assertFalse(
+            [p for p in self.folder.rglob("escaped.json") if got not in p.parents], "a key wrote outside the folder"
+        )
 
 
 if __name__ == "__main__":

@@ -15,13 +15,28 @@ class Signatures(unittest.TestCase):
     def test_vectors(self):
         """Worked out once from the service's description, and taken by an emulator."""
         base = {"x-ms-date": "Fri, 26 Jun 2015 23:39:12 GMT", "x-ms-version": "2023-11-03"}
-        ranged = {"x-ms-range": "bytes=1048576-9437183", "If-Match": '"0x8D2B7DA5E6CB5D0"',
-                  "x-ms-client-request-id": "00000000-0000-0000-0000-000000000001"}
-        listing = [("restype", "container"), ("comp", "list"), ("prefix", "llama 3/"), ("delimiter", "/"), ("maxresults", "5000")]
+        ranged = {
+            "x-ms-range": "bytes=1048576-9437183",
+            "If-Match": '"0x8D2B7DA5E6CB5D0"',
+            "x-ms-client-request-id": "00000000-0000-0000-0000-000000000001",
+        }
+        listing = [
+            ("restype", "container"),
+            ("comp", "list"),
+            ("prefix", "llama 3/"),
+            ("delimiter", "/"),
+            ("maxresults", "5000"),
+        ]
         for path, query, headers, want in (
-                ("/models/llama%203/model-00001.safetensors", [], base | ranged, "PxGYbb7T/4d+I43XmaAW0gOSDOZtFq1CNIhgqnx0+lk="),
-                ("/models", listing, base, "8we5Q9Mf82DeeZkqA3RJyXuXz2cnHRsDB+72gWIOm8c="),
-                ("/devstoreaccount1/models/x.bin", [], base, "amZUximdVAKu8JP7we3eg2aJnM2l+kres0ldauAVeVA=")):
+            (
+                "/models/llama%203/model-00001.safetensors",
+                [],
+                base | ranged,
+                "PxGYbb7T/4d+I43XmaAW0gOSDOZtFq1CNIhgqnx0+lk=",
+            ),
+            ("/models", listing, base, "8we5Q9Mf82DeeZkqA3RJyXuXz2cnHRsDB+72gWIOm8c="),
+            ("/devstoreaccount1/models/x.bin", [], base, "amZUximdVAKu8JP7we3eg2aJnM2l+kres0ldauAVeVA="),
+        ):
             self.assertEqual(azure_auth.shared_key("GET", path, query, headers), want)
 
 
@@ -31,13 +46,20 @@ class Runner(unittest.TestCase):
         made = run([sys.executable, "-c", f"x = bytearray({200 * MIB}); print(len(x))"], env=env)
         self.assertEqual((made.status, made.out), (0, f"{200 * MIB}\n"))
         self.assertGreater(made.peak_bytes, 200 * MIB)
-        self.assertLess(run([sys.executable, "-c", ""], env=env).peak_bytes, 100 * MIB, "the peak of one child is not that of another")
+        self.assertLess(
+            run([sys.executable, "-c", ""], env=env).peak_bytes,
+            100 * MIB,
+            "the peak of one child is not that of another",
+        )
         made = run([sys.executable, "-c", "import time; time.sleep(60)"], env=env, timeout=1)
         self.assertEqual(made.status, -9)
         self.assertLess(made.seconds, 10)
 
     def test_nothing_of_the_caller_reaches_the_program(self):
-        made = run([sys.executable, "-c", "import os, json; print(json.dumps(list(os.environ)))"], env=clean_environment("/nonexistent"))
+        made = run(
+            [sys.executable, "-c", "import os, json; print(json.dumps(list(os.environ)))"],
+            env=clean_environment("/nonexistent"),
+        )
         self.assertFalse([n for n in json.loads(made.out) if n.startswith("AZURE") or "proxy" in n.lower()])
 
 
@@ -56,7 +78,9 @@ class Stub(unittest.TestCase):
 
     def test_ranges_and_conditions(self):
         code, headers, answer = self.ask("/devaccount/c/m/a", x_ms_range="bytes=10-19")
-        self.assertEqual((code, headers["Content-Range"], answer.read()), (206, "bytes 10-19/100", bytes(range(10, 20))))
+        self.assertEqual(
+            (code, headers["Content-Range"], answer.read()), (206, "bytes 10-19/100", bytes(range(10, 20)))
+        )
         self.assertEqual(self.ask("/devaccount/c/m/a", Range="bytes=100-101")[0], 416)
         self.assertEqual(self.ask("/devaccount/c/m/a", Range="bytes=5-3")[0], 416)
         self.assertEqual(self.ask("/devaccount/c/m/a", If_Match='"other"')[0], 412)
@@ -80,7 +104,9 @@ class Stub(unittest.TestCase):
         sent = {"x-ms-date": "Fri, 26 Jun 2015 23:39:12 GMT"}
         for key, want in ((azure_auth.KEY, 200), ("d3Jvbmc=", 403)):
             sig = azure_auth.shared_key("GET", "/devaccount/c/m/a", [], sent, "devaccount", key)
-            self.assertEqual(self.ask("/devaccount/c/m/a", Authorization=f"SharedKey devaccount:{sig}", **sent)[0], want)
+            self.assertEqual(
+                self.ask("/devaccount/c/m/a", Authorization=f"SharedKey devaccount:{sig}", **sent)[0], want
+            )
 
 
 class Emulator(unittest.TestCase):

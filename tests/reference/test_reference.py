@@ -33,19 +33,33 @@ def numbered_vector(name, size, start=0):
 
 
 # 8 query heads and 2 key and value heads of dimension 4, hidden 16, intermediate 8, 10 words.
-CONFIG = {"hidden_size": 16, "num_hidden_layers": 1, "intermediate_size": 8, "num_attention_heads": 8, "num_key_value_heads": 2,
-          "head_dim": 4, "vocab_size": 10, "attention_bias": True}
+CONFIG = {
+    "hidden_size": 16,
+    "num_hidden_layers": 1,
+    "intermediate_size": 8,
+    "num_attention_heads": 8,
+    "num_key_value_heads": 2,
+    "head_dim": 4,
+    "vocab_size": 10,
+    "attention_bias": True,
+}
 LAYER = "model.layers.0."
 TENSORS = [
     numbered_rows("model.embed_tokens.weight", 10, 16, 1),
     numbered_rows("lm_head.weight", 10, 16, 100),
-    numbered_vector(LAYER + "input_layernorm.weight", 16), numbered_vector(LAYER + "post_attention_layernorm.weight", 16, 50),
+    numbered_vector(LAYER + "input_layernorm.weight", 16),
+    numbered_vector(LAYER + "post_attention_layernorm.weight", 16, 50),
     numbered_vector("model.norm.weight", 16, 70),
-    numbered_rows(LAYER + "self_attn.q_proj.weight", 32, 16), numbered_vector(LAYER + "self_attn.q_proj.bias", 32),
-    numbered_rows(LAYER + "self_attn.k_proj.weight", 8, 16, 100), numbered_vector(LAYER + "self_attn.k_proj.bias", 8, 100),
-    numbered_rows(LAYER + "self_attn.v_proj.weight", 8, 16, 200), numbered_vector(LAYER + "self_attn.v_proj.bias", 8, 200),
-    numbered_columns(LAYER + "self_attn.o_proj.weight", 16, 32), numbered_vector(LAYER + "self_attn.o_proj.bias", 16, 30),
-    numbered_rows(LAYER + "mlp.gate_proj.weight", 8, 16), numbered_rows(LAYER + "mlp.up_proj.weight", 8, 16, 100),
+    numbered_rows(LAYER + "self_attn.q_proj.weight", 32, 16),
+    numbered_vector(LAYER + "self_attn.q_proj.bias", 32),
+    numbered_rows(LAYER + "self_attn.k_proj.weight", 8, 16, 100),
+    numbered_vector(LAYER + "self_attn.k_proj.bias", 8, 100),
+    numbered_rows(LAYER + "self_attn.v_proj.weight", 8, 16, 200),
+    numbered_vector(LAYER + "self_attn.v_proj.bias", 8, 200),
+    numbered_columns(LAYER + "self_attn.o_proj.weight", 16, 32),
+    numbered_vector(LAYER + "self_attn.o_proj.bias", 16, 30),
+    numbered_rows(LAYER + "mlp.gate_proj.weight", 8, 16),
+    numbered_rows(LAYER + "mlp.up_proj.weight", 8, 16, 100),
     numbered_columns(LAYER + "mlp.down_proj.weight", 16, 8),
 ]
 
@@ -64,18 +78,26 @@ class Reference(unittest.TestCase):
     def test_more_ranks_than_key_heads(self):
         for rank in range(8):
             got = self.load(TENSORS, CONFIG, 8, rank)
-            want = [*range(4 * rank, 4 * rank + 4)] + [100 + 4 * (rank // 4) + i for i in range(4)] + [200 + 4 * (rank // 4) + i for i in range(4)]
+            want = (
+                [*range(4 * rank, 4 * rank + 4)]
+                + [100 + 4 * (rank // 4) + i for i in range(4)]
+                + [200 + 4 * (rank // 4) + i for i in range(4)]
+            )
             self.assertEqual(list(got[LAYER + "self_attn.qkv_proj.bias"].data), want)
             weight = got[LAYER + "self_attn.qkv_proj.weight"]
             self.assertEqual((weight.shape, list(weight.data[::16])), ((12, 16), want))
-            self.assertEqual(list(got[LAYER + "self_attn.o_proj.weight"].data), list(range(4 * rank, 4 * rank + 4)) * 16)
+            self.assertEqual(
+                list(got[LAYER + "self_attn.o_proj.weight"].data), list(range(4 * rank, 4 * rank + 4)) * 16
+            )
             self.assertEqual(list(got[LAYER + "self_attn.o_proj.bias"].data), list(range(30, 46)))
             self.assertEqual(list(got[LAYER + "mlp.gate_up_proj.weight"].data[::16]), [rank, 100 + rank])
             self.assertEqual(list(got[LAYER + "mlp.down_proj.weight"].data), [rank] * 16)
 
     def test_fewer_ranks_than_key_heads(self):
         got = self.load(TENSORS, CONFIG, 2, 1)
-        self.assertEqual(list(got[LAYER + "self_attn.qkv_proj.bias"].data), [*range(16, 32), *range(104, 108), *range(204, 208)])
+        self.assertEqual(
+            list(got[LAYER + "self_attn.qkv_proj.bias"].data), [*range(16, 32), *range(104, 108), *range(204, 208)]
+        )
         self.assertEqual(list(got[LAYER + "mlp.gate_up_proj.weight"].data[::16]), [4, 5, 6, 7, 104, 105, 106, 107])
         self.assertEqual(list(got[LAYER + "mlp.down_proj.weight"].data), [4, 5, 6, 7] * 16)
 
@@ -109,7 +131,9 @@ class Reference(unittest.TestCase):
 
     def test_data_start_where_the_header_ends(self):
         text = '{"t":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}'
-        (self.folder / "model.safetensors").write_bytes(struct.pack("<Q", 54) + text.encode() + struct.pack("<ff", 1, 2))
+        (self.folder / "model.safetensors").write_bytes(
+            struct.pack("<Q", 54) + text.encode() + struct.pack("<ff", 1, 2)
+        )
         (tensor,) = Checkpoint(self.folder).tensors.values()
         self.assertEqual((tensor.first, struct.unpack("<ff", tensor.read())), (62, (1.0, 2.0)))
 
@@ -146,8 +170,8 @@ class Reference(unittest.TestCase):
                 each, shared = len(q) // tp, max(1, tp // kv_heads)
                 kv = len(k) * shared // tp
                 self.assertEqual(b"".join(d[:each] for d in data), q)
-                self.assertEqual(b"".join(d[each:each + kv] for d in data[::shared]), k)
-                self.assertEqual(b"".join(d[each + kv:] for d in data[::shared]), v)
+                self.assertEqual(b"".join(d[each : each + kv] for d in data[::shared]), k)
+                self.assertEqual(b"".join(d[each + kv :] for d in data[::shared]), v)
                 self.assertTrue(all(data[r][each:] == data[r // shared * shared][each:] for r in range(tp)))
             elif "gate_up_proj" in name:
                 half = len(data[0]) // 2
@@ -157,7 +181,9 @@ class Reference(unittest.TestCase):
                 height = first.shape[0]
                 self.assertIn(name.split(".")[-2], ("o_proj", "down_proj"))
                 pitch = len(data[0]) // height
-                self.assertEqual(b"".join(d[r * pitch:(r + 1) * pitch] for r in range(height) for d in data), stored[name])
+                self.assertEqual(
+                    b"".join(d[r * pitch : (r + 1) * pitch] for r in range(height) for d in data), stored[name]
+                )
 
     def test_generators_reach_what_they_are_for(self):
         seen = set()
@@ -165,15 +191,35 @@ class Reference(unittest.TestCase):
             config, aim = generators.random_llama_config(random.Random(seed))
             self.assertIn(aim, possible_tp(config))
             kv_heads = config.get("num_key_value_heads") or config["num_attention_heads"]
-            seen |= {("tp", aim), ("tied", config.get("tie_word_embeddings")), ("bias", config.get("attention_bias")),
-                     ("head_dim", config.get("head_dim", "absent") is None), ("replicated", aim > kv_heads),
-                     ("odd", config["intermediate_size"] // aim % 2), ("padded", config["vocab_size"] % 64 > 0),
-                     ("default", "num_key_value_heads" in config)}
+            seen |= {
+                ("tp", aim),
+                ("tied", config.get("tie_word_embeddings")),
+                ("bias", config.get("attention_bias")),
+                ("head_dim", config.get("head_dim", "absent") is None),
+                ("replicated", aim > kv_heads),
+                ("odd", config["intermediate_size"] // aim % 2),
+                ("padded", config["vocab_size"] % 64 > 0),
+                ("default", "num_key_value_heads" in config),
+            }
             for dtype, shape in ((t[1], t[2]) for t in generators.random_as_stored_tensors(random.Random(seed))):
                 seen |= {("dtype", dtype), ("rank", len(shape)), ("empty", 0 in shape)}
-        for want in [("tp", 8), ("tp", 5), ("tied", None), ("tied", True), ("tied", False), ("bias", True), ("head_dim", True),
-                     ("replicated", True), ("odd", 1), ("padded", True), ("padded", False), ("default", False), ("rank", 0), ("empty", True),
-                     *(("dtype", dtype) for dtype in safetensors.BITS)]:
+        for want in [
+            ("tp", 8),
+            ("tp", 5),
+            ("tied", None),
+            ("tied", True),
+            ("tied", False),
+            ("bias", True),
+            ("head_dim", True),
+            ("replicated", True),
+            ("odd", 1),
+            ("padded", True),
+            ("padded", False),
+            ("default", False),
+            ("rank", 0),
+            ("empty", True),
+            *(("dtype", dtype) for dtype in safetensors.BITS),
+        ]:
             self.assertIn(want, seen)
 
     def test_recorded_digests_are_those_of_the_committed_models(self):

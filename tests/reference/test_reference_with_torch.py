@@ -44,11 +44,13 @@ def expected(model, tp, rank):
                 at = layer + "self_attn."
                 q, k, v = (state[f"{at}{x}_proj.{part}"] for x in "qkv")
                 yield f"{at}qkv_proj.{part}", torch.cat(
-                    [heads(q, config.num_attention_heads), heads(k, kv_heads), heads(v, kv_heads)])
+                    [heads(q, config.num_attention_heads), heads(k, kv_heads), heads(v, kv_heads)]
+                )
         for part, is_there in (("weight", True), ("bias", mlp_bias)):
             if is_there:
                 yield f"{layer}mlp.gate_up_proj.{part}", torch.cat(
-                    [state[f"{layer}mlp.{x}_proj.{part}"].chunk(tp)[rank] for x in ("gate", "up")])
+                    [state[f"{layer}mlp.{x}_proj.{part}"].chunk(tp)[rank] for x in ("gate", "up")]
+                )
         for name, bias in (("self_attn.o_proj", attention_bias), ("mlp.down_proj", mlp_bias)):
             yield layer + name + ".weight", state[layer + name + ".weight"].chunk(tp, dim=1)[rank]
             if bias:
@@ -67,9 +69,14 @@ class WithTorch(unittest.TestCase):
             for tp in json.loads(record.read_text())["tp"]:
                 for rank in range(tp):
                     with self.subTest(name=name, tp=tp, rank=rank):
-                        want = {n: (DTYPES[t.dtype], tuple(t.shape), t.contiguous().view(torch.uint8).numpy().tobytes())
-                                for n, t in expected(model, tp, rank)}
-                        got = {p.name: (p.dtype, p.shape, p.data) for p in parameters(Checkpoint(DATA / name), "llama", tp, rank)}
+                        want = {
+                            n: (DTYPES[t.dtype], tuple(t.shape), t.contiguous().view(torch.uint8).numpy().tobytes())
+                            for n, t in expected(model, tp, rank)
+                        }
+                        got = {
+                            p.name: (p.dtype, p.shape, p.data)
+                            for p in parameters(Checkpoint(DATA / name), "llama", tp, rank)
+                        }
                         self.assertEqual(got, want)
 
 

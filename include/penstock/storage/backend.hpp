@@ -64,6 +64,9 @@ concept read_lane = requires(L& l, read_request<Object> const& r, std::span<comp
 ///   open_lane(objects, i, depth)     a queue for thread `i`, with at most `depth` reads outstanding, for these objects;
 ///                                    here names are resolved, so that a load only connects
 ///   traits()                         optional
+///   directory_of(root)               optional: `result<std::optional<std::string>>`, the folder that a root is; where there is
+///                                    one, a model's config and tokenizer files are used in place
+///   takes(uri), schemes              optional, static: to be one of storage::any_of
 ///
 /// @threads  pin and list: one at a time; open_lane and its lanes: one thread each
 template <class S>

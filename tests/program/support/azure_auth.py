@@ -19,10 +19,28 @@ def shared_key(method, path, query, headers, account=ACCOUNT, key=KEY):
     """The signature of a request. `path` is as sent, percent-encoded; `query` is a list of decoded (name, value)."""
     lower = {name.lower(): value for name, value in headers.items()}
     length = lower.get("content-length", "")
-    first = [method, lower.get("content-encoding", ""), lower.get("content-language", ""), "" if length == "0" else length,
-             *(lower.get(h, "") for h in ("content-md5", "content-type", "date", "if-modified-since", "if-match", "if-none-match",
-                                          "if-unmodified-since", "range"))]
-    own = "".join(f"{name}:{' '.join(value.split())}\n" for name, value in sorted(lower.items()) if name.startswith("x-ms-"))
+    first = [
+        method,
+        lower.get("content-encoding", ""),
+        lower.get("content-language", ""),
+        "" if length == "0" else length,
+        *(
+            lower.get(h, "")
+            for h in (
+                "content-md5",
+                "content-type",
+                "date",
+                "if-modified-since",
+                "if-match",
+                "if-none-match",
+                "if-unmodified-since",
+                "range",
+            )
+        ),
+    ]
+    own = "".join(
+        f"{name}:{' '.join(value.split())}\n" for name, value in sorted(lower.items()) if name.startswith("x-ms-")
+    )
     values = {}
     for name, value in query:
         values.setdefault(name.lower(), []).append(value)
@@ -34,9 +52,36 @@ def _query(fields):
     return "&".join(f"{name}={urllib.parse.quote(value, safe='')}" for name, value in fields.items() if value)
 
 
-def service_sas(container, *, permissions="rl", start="2020-01-01T00:00:00Z", expiry="2099-01-01T00:00:00Z", key=KEY, account=ACCOUNT):
+def service_sas(
+    container,
+    *,
+    permissions="rl",
+    start="2020-01-01T00:00:00Z",
+    expiry="2099-01-01T00:00:00Z",
+    key=KEY,
+    account=ACCOUNT,
+):
     """A token for one container."""
-    text = "\n".join([permissions, start, expiry, f"/blob/{account}/{container}", "", "", "", VERSION, "c", "", "", "", "", "", "", ""])
+    text = "\n".join(
+        [
+            permissions,
+            start,
+            expiry,
+            f"/blob/{account}/{container}",
+            "",
+            "",
+            "",
+            VERSION,
+            "c",
+            "",
+            "",
+            "",
+            "",
+            "",
+            "",
+            "",
+        ]
+    )
     return _query({"sv": VERSION, "st": start, "se": expiry, "sr": "c", "sp": permissions, "sig": signature(key, text)})
 
 

@@ -37,9 +37,22 @@ class Azurite:
             self.port = free_port()
             self.log = tempfile.TemporaryFile()
             self.process = subprocess.Popen(
-                [*self.command, "--blobHost", "127.0.0.1", "--blobPort", str(self.port), "--silent", "--disableTelemetry",
-                 "--inMemoryPersistence", "--extentMemoryLimit", "1024"],
-                stdin=subprocess.DEVNULL, stdout=self.log, stderr=subprocess.STDOUT)
+                [
+                    *self.command,
+                    "--blobHost",
+                    "127.0.0.1",
+                    "--blobPort",
+                    str(self.port),
+                    "--silent",
+                    "--disableTelemetry",
+                    "--inMemoryPersistence",
+                    "--extentMemoryLimit",
+                    "1024",
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=self.log,
+                stderr=subprocess.STDOUT,
+            )
             until = time.monotonic() + within
             while time.monotonic() < until and self.process.poll() is None:
                 try:
@@ -76,7 +89,11 @@ class Azurite:
     def request(self, method, path, query=(), headers=(), body=b""):
         """One signed request; `path` is container/blob, not encoded. Returns (status, body)."""
         wire = f"/{ACCOUNT}" + ("/" + urllib.parse.quote(path) if path else "")
-        sent = {"x-ms-date": email.utils.formatdate(usegmt=True), "x-ms-version": VERSION, "Content-Length": str(len(body))} | dict(headers)
+        sent = {
+            "x-ms-date": email.utils.formatdate(usegmt=True),
+            "x-ms-version": VERSION,
+            "Content-Length": str(len(body)),
+        } | dict(headers)
         sent["Authorization"] = f"SharedKey {ACCOUNT}:{shared_key(method, wire, list(query), sent)}"
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
@@ -101,5 +118,12 @@ class Azurite:
         folder = pathlib.Path(folder)
         for file in sorted(folder.rglob("*")):
             if file.is_file():
-                self.put(container, f"{prefix}/{file.relative_to(folder).as_posix()}" if prefix else file.relative_to(folder).as_posix(),
-                         file.read_bytes())
+                self.put(
+                    container,
+                    (
+                        f"{prefix}/{file.relative_to(folder).as_posix()}"
+                        if prefix
+                        else file.relative_to(folder).as_posix()
+                    ),
+                    file.read_bytes(),
+                )

@@ -1,4 +1,4 @@
-"""A blob server that misbehaves on request. It speaks the part of Azure Blob that a reader needs: list, properties, ranged reads."""
+"""A blob server that misbehaves on request. It speaks what a reader needs: list, properties, ranged reads."""
 
 import http.server
 import re
@@ -67,6 +67,7 @@ class Fault:
 
 # What a fault can do.
 
+
 def status(code, store_code, headers=()):
     return lambda handler, request, blob: handler.answer_error(request, code, store_code, dict(headers))
 
@@ -74,6 +75,7 @@ def status(code, store_code, headers=()):
 def close():
     def do(handler, request, blob):
         handler.close_connection = True
+
     return do
 
 
@@ -85,6 +87,7 @@ def say_nothing(handler, request, blob):
 
 def cut(after, reset):
     """The right head, `after` bytes of the body, then the end: a reset, or an orderly close."""
+
     def do(handler, request, blob):
         data = handler.ranged(request, blob)
         handler.answer_head(request, 206, handler.blob_headers(blob, request))
@@ -94,11 +97,13 @@ def cut(after, reset):
             handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         handler.close_connection = True
         handler.connection.close() if reset else handler.connection.shutdown(socket.SHUT_RDWR)
+
     return do
 
 
 def with_headers(change, code=206, body=None):
     """The right answer, except for its head: `change(headers, request, blob)` edits it; `body(data)` the body."""
+
     def do(handler, request, blob):
         headers = handler.blob_headers(blob, request)
         data = handler.ranged(request, blob) if request.first is not None else blob.data
@@ -109,6 +114,7 @@ def with_headers(change, code=206, body=None):
         if request.method != "HEAD":
             handler.write(request, data)
         handler.close_connection = True
+
     return do
 
 
@@ -128,7 +134,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def serve(self):
         stub = self.server.owner
         path, _, query = self.path.partition("?")
-        request = Request(self.command, path, query, {k.lower(): v for k, v in self.headers.items()}, time=time.monotonic())
+        request = Request(
+            self.command, path, query, {k.lower(): v for k, v in self.headers.items()}, time=time.monotonic()
+        )
         with stub.lock:
             stub.log.append(request)
         try:
@@ -139,10 +147,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def serve_one(self, stub, request):
         if not request.path.startswith(stub.root + "/") and request.path != stub.root:
             return self.answer_error(request, 400, "InvalidUri")
-        container, _, name = request.path[len(stub.root) + 1:].partition("/")
+        container, _, name = request.path[len(stub.root) + 1 :].partition("/")
         request.name = urllib.parse.unquote(name)
         request.op = "list" if not name else "head" if self.command == "HEAD" else "get"
-        wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", request.headers.get("x-ms-range") or request.headers.get("range") or "")
+        wanted = re.fullmatch(
+            r"bytes=(\d+)-(\d*)", request.headers.get("x-ms-range") or request.headers.get("range") or ""
+        )
         blob = stub.blobs.get(request.name)
         if wanted:
             request.first = int(wanted[1])
@@ -174,16 +184,22 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return stub.sas in request.query
         if stub.key is not None:
             query = urllib.parse.parse_qsl(request.query, keep_blank_values=True)
-            want = f"SharedKey {stub.account}:{shared_key(request.method, request.path, query, request.headers, stub.account, stub.key)}"
-            return request.headers.get("authorization") == want
+            want = shared_key(request.method, request.path, query, request.headers, stub.account, stub.key)
+            return request.headers.get("authorization") == f"SharedKey {stub.account}:{want}"
         return True
 
     def ranged(self, request, blob):
-        return blob.data if request.first is None else blob.data[request.first:request.last + 1]
+        return blob.data if request.first is None else blob.data[request.first : request.last + 1]
 
     def blob_headers(self, blob, request):
-        headers = {"ETag": f'"{blob.etag}"', "Last-Modified": MODIFIED, "x-ms-blob-type": "BlockBlob", "Accept-Ranges": "bytes",
-                   "Content-Type": "application/octet-stream", "x-ms-version": "2023-11-03"}
+        headers = {
+            "ETag": f'"{blob.etag}"',
+            "Last-Modified": MODIFIED,
+            "x-ms-blob-type": "BlockBlob",
+            "Accept-Ranges": "bytes",
+            "Content-Type": "application/octet-stream",
+            "x-ms-version": "2023-11-03",
+        }
         headers |= {f"x-ms-meta-{name}": value for name, value in blob.metadata.items()}
         if blob.resource_type != "file":
             headers["x-ms-resource-type"] = blob.resource_type
@@ -205,15 +221,21 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def write(self, request, data):
         view = memoryview(data)
         while view:  # in parts, so that a cancelled client is noticed
-            self.wfile.write(view[:1 << 20])
+            self.wfile.write(view[: 1 << 20])
             request.sent += min(len(view), 1 << 20)
-            view = view[1 << 20:]
+            view = view[1 << 20 :]
 
     def answer_error(self, request, code, store_code, headers=()):
-        text = (f'\ufeff<?xml version="1.0" encoding="utf-8"?><Error><Code>{store_code}</Code><Message>The server says no.'
-                f"\nRequestId:00000000-0000-0000-0000-00000000000a</Message></Error>").encode()
-        self.answer_head(request, code, {"x-ms-error-code": store_code, "Content-Type": "application/xml", "Content-Length": str(len(text))}
-                         | dict(headers))
+        text = (
+            f'\ufeff<?xml version="1.0" encoding="utf-8"?><Error><Code>{store_code}</Code><Message>The server says no.'
+            f"\nRequestId:00000000-0000-0000-0000-00000000000a</Message></Error>"
+        ).encode()
+        self.answer_head(
+            request,
+            code,
+            {"x-ms-error-code": store_code, "Content-Type": "application/xml", "Content-Length": str(len(text))}
+            | dict(headers),
+        )
         if self.command != "HEAD":
             self.write(request, text)
 
@@ -229,13 +251,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
             start = int(found[1])
         entries = []
         for name in sorted(n for n in stub.blobs if n.startswith(prefix)):
-            folder, found, _ = name[len(prefix):].partition(delimiter) if delimiter else ("", "", "")
+            folder, found, _ = name[len(prefix) :].partition(delimiter) if delimiter else ("", "", "")
             entry = ("prefix", prefix + folder + delimiter) if found else ("blob", name)
             if not entries or entries[-1] != entry:
                 entries.append(entry)
-        text = ['\ufeff<?xml version="1.0" encoding="utf-8"?>'
-                f'<EnumerationResults ServiceEndpoint="{stub.endpoint}" ContainerName="{stub.container}"><Blobs>']
-        for kind, name in entries[start:start + most]:
+        text = [
+            '\ufeff<?xml version="1.0" encoding="utf-8"?>'
+            f'<EnumerationResults ServiceEndpoint="{stub.endpoint}" ContainerName="{stub.container}"><Blobs>'
+        ]
+        for kind, name in entries[start : start + most]:
             if kind == "prefix":
                 text.append(f"<BlobPrefix><Name>{escape(name)}</Name></BlobPrefix>")
                 continue
@@ -243,12 +267,20 @@ class Handler(http.server.BaseHTTPRequestHandler):
             resource = f"<ResourceType>{blob.resource_type}</ResourceType>" if stub.hierarchical else ""
             metadata = ""
             if "metadata" in request.value("include"):
-                metadata = "<Metadata>" + "".join(f"<{k}>{escape(v)}</{k}>" for k, v in blob.metadata.items()) + "</Metadata>"
-            text.append(f"<Blob><Name>{escape(name)}</Name><Properties><Last-Modified>{MODIFIED}</Last-Modified><Etag>{blob.etag}</Etag>"
-                        f"{resource}<Content-Length>{len(blob.data)}</Content-Length><Content-Type>application/octet-stream</Content-Type>"
-                        f"<BlobType>BlockBlob</BlobType></Properties>{metadata}</Blob>")
+                metadata = (
+                    "<Metadata>" + "".join(f"<{k}>{escape(v)}</{k}>" for k, v in blob.metadata.items()) + "</Metadata>"
+                )
+            text.append(
+                f"<Blob><Name>{escape(name)}</Name><Properties><Last-Modified>{MODIFIED}</Last-Modified>"
+                f"<Etag>{blob.etag}</Etag>"
+                f"{resource}<Content-Length>{len(blob.data)}</Content-Length>"
+                f"<Content-Type>application/octet-stream</Content-Type>"
+                f"<BlobType>BlockBlob</BlobType></Properties>{metadata}</Blob>"
+            )
         rest = start + most
-        text.append(f"</Blobs><NextMarker>{f'2!64!a+b/{rest}==' if rest < len(entries) else ''}</NextMarker></EnumerationResults>")
+        text.append(
+            f"</Blobs><NextMarker>{f'2!64!a+b/{rest}==' if rest < len(entries) else ''}</NextMarker></EnumerationResults>"
+        )
         data = "".join(text).encode()
         self.answer_head(request, 200, {"Content-Type": "application/xml", "Content-Length": str(len(data))})
         self.write(request, data)
@@ -265,7 +297,17 @@ class Server(http.server.ThreadingHTTPServer):
 class BlobStub:
     """`blobs` by name in one container; `faults`, the first that takes a request answers it; `log` of all requests."""
 
-    def __init__(self, *, root="/devaccount", container="c", sas=None, account="devaccount", key=None, page=5000, hierarchical=False):
+    def __init__(
+        self,
+        *,
+        root="/devaccount",
+        container="c",
+        sas=None,
+        account="devaccount",
+        key=None,
+        page=5000,
+        hierarchical=False,
+    ):
         self.root, self.container, self.sas, self.account, self.key = root, container, sas, account, key
         self.page, self.hierarchical = page, hierarchical
         self.blobs, self.faults, self.log, self.lock = {}, [], [], threading.Lock()

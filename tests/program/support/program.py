@@ -16,8 +16,20 @@ import unittest
 from dataclasses import dataclass
 
 # Exit status of each kind of error.
-STATUS = {"usage": 2, "format": 10, "config": 11, "plan": 12, "not_found": 13, "access": 14, "transient": 15, "changed": 16,
-          "memory": 17, "io": 18, "peer": 19, "cancelled": 20}
+STATUS = {
+    "usage": 2,
+    "format": 10,
+    "config": 11,
+    "plan": 12,
+    "not_found": 13,
+    "access": 14,
+    "transient": 15,
+    "changed": 16,
+    "memory": 17,
+    "io": 18,
+    "peer": 19,
+    "cancelled": 20,
+}
 MIB = 1 << 20
 PROGRAM = ("penstock", "examples/penstock", "examples/penstock/penstock")  # where it may be in a build folder
 build_folder = None
@@ -33,13 +45,24 @@ class Run:
     peak_bytes: int  # largest resident memory
 
     def __str__(self):
-        return (f"$ {shlex.join(map(str, self.command))}\nexit status {self.status} after {self.seconds:.1f} s\n"
-                f"--- stdout\n{self.out[-4000:]}\n--- stderr\n{self.err[-4000:]}")
+        return (
+            f"$ {shlex.join(map(str, self.command))}\nexit status {self.status} after {self.seconds:.1f} s\n"
+            f"--- stdout\n{self.out[-4000:]}\n--- stderr\n{self.err[-4000:]}"
+        )
 
 
 def clean_environment(home):
     """Nothing of the caller's accounts, proxies or caches."""
-    kept = ("PATH", "LD_LIBRARY_PATH", "TMPDIR", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "LLVM_PROFILE_FILE")
+    kept = (
+        "PATH",
+        "LD_LIBRARY_PATH",
+        "TMPDIR",
+        "ASAN_OPTIONS",
+        "UBSAN_OPTIONS",
+        "LSAN_OPTIONS",
+        "TSAN_OPTIONS",
+        "LLVM_PROFILE_FILE",
+    )
     mine = {name: os.environ[name] for name in kept if name in os.environ}
     return mine | {"HOME": str(home), "XDG_CACHE_HOME": str(pathlib.Path(home) / "cache"), "LC_ALL": "C.UTF-8"}
 
@@ -48,8 +71,15 @@ def run(command, *, env, cwd=None, timeout=120):
     """Runs a command to its end. One that does not end is killed, and its status is the signal's."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         start = time.monotonic()
-        process = subprocess.Popen([str(c) for c in command], env=env, cwd=cwd, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-                                   start_new_session=True)
+        process = subprocess.Popen(
+            [str(c) for c in command],
+            env=env,
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            start_new_session=True,
+        )
         killer = threading.Timer(timeout, process.kill)
         killer.start()
         try:
@@ -68,11 +98,15 @@ def run(command, *, env, cwd=None, timeout=120):
 def executable(variable, *guesses):
     """The path of a program that must be there: from the environment, or in the build folder."""
     given = os.environ.get(variable)
-    candidates = [pathlib.Path(given)] if given else [pathlib.Path(build_folder) / g for g in guesses] if build_folder else []
+    candidates = (
+        [pathlib.Path(given)] if given else [pathlib.Path(build_folder) / g for g in guesses] if build_folder else []
+    )
     for candidate in candidates:
         if candidate.is_file() and os.access(candidate, os.X_OK):
             return candidate.resolve()
-    raise unittest.TestCase.failureException(f"no program: set {variable} to its path (looked at: {[str(c) for c in candidates]})")
+    raise unittest.TestCase.failureException(
+        f"no program: set {variable} to its path (looked at: {[str(c) for c in candidates]})"
+    )
 
 
 def read_digests(path):
@@ -110,8 +144,12 @@ class ProgramTest(unittest.TestCase):
 
     def penstock(self, *arguments, env=(), cwd=None, timeout=120):
         """Runs it. Whatever the test is about: no crash, no time-out, no secret in what it says."""
-        made = run([executable("PENSTOCK_PROGRAM", *PROGRAM), *arguments],
-                   env=self.environment | dict(env), cwd=cwd, timeout=timeout)
+        made = run(
+            [executable("PENSTOCK_PROGRAM", *PROGRAM), *arguments],
+            env=self.environment | dict(env),
+            cwd=cwd,
+            timeout=timeout,
+        )
         self.assertNotEqual(made.status, -signal.SIGKILL, f"it did not end within {timeout} s\n{made}")
         self.assertGreaterEqual(made.status, 0, f"it was ended by a signal\n{made}")
         self.assert_no_secret(made.out + made.err, made)
@@ -134,7 +172,7 @@ class ProgramTest(unittest.TestCase):
         return made, read_digests(digest), json.loads(report.read_text())
 
     def fails(self, kinds, words, *arguments, **options):
-        """A run that must fail with one of `kinds` and all `words` in its message, and leave nothing that looks whole."""
+        """A run that must fail with one of `kinds` and all `words`, and leave nothing that looks whole."""
         kinds = [kinds] if isinstance(kinds, str) else kinds
         digest = None
         if arguments[0] == "load" and "--digest" not in arguments:
@@ -146,11 +184,13 @@ class ProgramTest(unittest.TestCase):
         kind = told[0].removeprefix("penstock: error: ").split(":")[0]
         self.assertIn(kind, kinds, made)
         self.assertEqual(made.status, STATUS[kind], made)
-        message = made.err[made.err.index("penstock: error: "):]
+        message = made.err[made.err.index("penstock: error: ") :]
         plain = re.sub(r"(?<=\d),(?=\d{3})", "", message.lower())  # 4,000,000 is 4000000
         for word in words:
             self.assertIn(word.lower(), plain, made)
-        self.assertGreater(len(message), len("penstock: error: : ") + len(kind) + 20, f"a message that says nothing\n{made}")
+        self.assertGreater(
+            len(message), len("penstock: error: : ") + len(kind) + 20, f"a message that says nothing\n{made}"
+        )
         if digest:
             self.assertFalse(digest.exists(), f"a failed load left digests behind\n{made}")
         return made

@@ -55,7 +55,9 @@ def llama(checkpoint, tp, rank):
         kv_first, kv_count = rank // ranks_a_head, 1
     i_first, i_count = share("intermediate size", intermediate, tp, rank)
 
-    yield vocabulary_part("model.embed_tokens.weight", take("model.embed_tokens.weight", config["vocab_size"], hidden), tp, rank)
+    yield vocabulary_part(
+        "model.embed_tokens.weight", take("model.embed_tokens.weight", config["vocab_size"], hidden), tp, rank
+    )
 
     for n in range(layers):
         layer = f"model.layers.{n}."
@@ -65,8 +67,11 @@ def llama(checkpoint, tp, rank):
         attention = layer + "self_attn."
         for part, width in [("weight", (hidden,))] + [("bias", ())] * attention_bias:
             pieces = []
-            for which, all_heads, first, count in (("q", heads, q_first, q_count), ("k", kv_heads, kv_first, kv_count),
-                                                   ("v", kv_heads, kv_first, kv_count)):
+            for which, all_heads, first, count in (
+                ("q", heads, q_first, q_count),
+                ("k", kv_heads, kv_first, kv_count),
+                ("v", kv_heads, kv_first, kv_count),
+            ):
                 tensor = take(f"{attention}{which}_proj.{part}", all_heads * head_dim, *width)
                 pieces.append((tensor, first * head_dim, count * head_dim))
             yield stacked(f"{attention}qkv_proj.{part}", pieces)
@@ -110,6 +115,11 @@ def possible_tp(config, most=8):
     """The sizes of tensor parallelism that a Llama config allows."""
     heads, padded = config["num_attention_heads"], -(-config["vocab_size"] // 64) * 64
     kv_heads = config.get("num_key_value_heads") or heads
-    return [tp for tp in range(1, most + 1)
-            if heads % tp == 0 and (kv_heads % tp == 0 or tp % kv_heads == 0)
-            and config["intermediate_size"] % tp == 0 and padded % tp == 0]
+    return [
+        tp
+        for tp in range(1, most + 1)
+        if heads % tp == 0
+        and (kv_heads % tp == 0 or tp % kv_heads == 0)
+        and config["intermediate_size"] % tp == 0
+        and padded % tp == 0
+    ]

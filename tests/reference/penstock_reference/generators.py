@@ -5,7 +5,7 @@ import pathlib
 
 from .safetensors import BITS, size_in_bytes, write_file
 
-METADATA = [(), {}, None, {"format": "pt"}, {"format": "pt", "note": "ü \" \\ \n"}]
+METADATA = [(), {}, None, {"format": "pt"}, {"format": "pt", "note": 'ü " \\ \n'}]
 FLOATS = ["F32", "F16", "BF16"]
 
 
@@ -29,11 +29,17 @@ def random_llama_config(random):
     while -(-vocabulary // 64) * 64 % aim:
         vocabulary += 64
     config = {
-        "architectures": ["LlamaForCausalLM"], "model_type": "llama",
-        "hidden_size": hidden, "num_hidden_layers": random.choice([1, 1, 2, 3, 4]),
+        "architectures": ["LlamaForCausalLM"],
+        "model_type": "llama",
+        "hidden_size": hidden,
+        "num_hidden_layers": random.choice([1, 1, 2, 3, 4]),
         "intermediate_size": aim * random.choice([1, 3, 5, 11, 17, 32, 43]),
-        "num_attention_heads": heads, "num_key_value_heads": kv_heads,
-        "vocab_size": vocabulary, "rms_norm_eps": 1e-5, "hidden_act": "silu", "max_position_embeddings": 128,
+        "num_attention_heads": heads,
+        "num_key_value_heads": kv_heads,
+        "vocab_size": vocabulary,
+        "rms_norm_eps": 1e-5,
+        "hidden_act": "silu",
+        "max_position_embeddings": 128,
     }
     if explicit:
         config["head_dim"] = head_dim
@@ -46,8 +52,15 @@ def random_llama_config(random):
             config[name] = True
         elif random.random() < 0.5:
             config[name] = False
-    config.update(random.choice([{"torch_dtype": "bfloat16", "rope_theta": 10000.0}, {"dtype": "bfloat16", "rope_parameters": {
-        "rope_theta": 10000.0, "rope_type": "default"}}, {}]))
+    config.update(
+        random.choice(
+            [
+                {"torch_dtype": "bfloat16", "rope_theta": 10000.0},
+                {"dtype": "bfloat16", "rope_parameters": {"rope_theta": 10000.0, "rope_type": "default"}},
+                {},
+            ]
+        )
+    )
     return config, aim
 
 
@@ -143,8 +156,13 @@ def write_folder(random, folder, config, tensors, *, shards=None):
         header_order = [t[0] for t in mine]
         random.shuffle(header_order)
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        write_file(folder / name, mine, header_order=header_order, metadata=random.choice(METADATA),
-                   pad_to=random.choice([1, 1, 1, 8]))
+        write_file(
+            folder / name,
+            mine,
+            header_order=header_order,
+            metadata=random.choice(METADATA),
+            pad_to=random.choice([1, 1, 1, 8]),
+        )
     if indexed:
         items = list(weight_map.items())
         random.shuffle(items)
@@ -152,11 +170,20 @@ def write_folder(random, folder, config, tensors, *, shards=None):
         total = sum(len(t[3]) for t in tensors)
         form = random.choice(["right", "stale", "zero", "none", "empty", "other"])
         if form != "none":
-            index = {"metadata": {"right": {"total_size": total}, "stale": {"total_size": total + 12345}, "zero": {"total_size": 0},
-                                  "empty": {}, "other": {"total_parameters": 1, "total_size": float(total)}}[form]} | index
+            index = {
+                "metadata": {
+                    "right": {"total_size": total},
+                    "stale": {"total_size": total + 12345},
+                    "zero": {"total_size": 0},
+                    "empty": {},
+                    "other": {"total_parameters": 1, "total_size": float(total)},
+                }[form]
+            } | index
         (folder / "model.safetensors.index.json").write_text(json.dumps(index, ensure_ascii=random.random() < 0.5))
         if random.random() < 0.3:  # the same model in another layout, which is not to be read
-            write_file(folder / "consolidated.safetensors", [random_tensor(random, "tok_embeddings.weight", "BF16", (16, 4))])
+            write_file(
+                folder / "consolidated.safetensors", [random_tensor(random, "tok_embeddings.weight", "BF16", (16, 4))]
+            )
     return weight_map
 
 
@@ -167,8 +194,22 @@ def random_llama(random, folder):
     return config, aim
 
 
-NAMES = ["w", "layer.weight", "a.very.long.name." + "x" * 300, "with space", "quote\"and\\backslash", "ünïcode.重み", "slash/in/name",
-         "../escape", "tab\tand\nnewline", "%41", "emoji.\U0001f600", ".", "UPPER.lower", "0"]
+NAMES = [
+    "w",
+    "layer.weight",
+    "a.very.long.name." + "x" * 300,
+    "with space",
+    'quote"and\\backslash',
+    "ünïcode.重み",
+    "slash/in/name",
+    "../escape",
+    "tab\tand\nnewline",
+    "%41",
+    "emoji.\U0001f600",
+    ".",
+    "UPPER.lower",
+    "0",
+]
 
 
 def random_as_stored_tensors(random):
@@ -180,8 +221,14 @@ def random_as_stored_tensors(random):
         used.add(name)
         dtype = random.choice(sorted(BITS))
         rank = random.choice([0, 1, 1, 2, 2, 3, 5])
-        shape = [random.choice([0, 1, 2, 3, 5, 8, 17] if rank > 3 else [0, 1, 2, 3, 7, 16, 33, 100]) if random.random() < 0.97 else 1000
-                 for _ in range(rank)]
+        shape = [
+            (
+                random.choice([0, 1, 2, 3, 5, 8, 17] if rank > 3 else [0, 1, 2, 3, 7, 16, 33, 100])
+                if random.random() < 0.97
+                else 1000
+            )
+            for _ in range(rank)
+        ]
         if BITS[dtype] % 8:  # whole bytes: four elements of 6 bits, two of 4
             shape = shape or [4]
             shape[-1] = (shape[-1] + 3) // 4 * 4
@@ -194,4 +241,6 @@ def random_as_stored_tensors(random):
 
 def random_as_stored(random, folder):
     """A random checkpoint of any dtypes, names and ranks, with no architecture."""
-    write_folder(random, folder, {"model_type": "anything", "architectures": ["AnythingAtAll"]}, random_as_stored_tensors(random))
+    write_folder(
+        random, folder, {"model_type": "anything", "architectures": ["AnythingAtAll"]}, random_as_stored_tensors(random)
+    )

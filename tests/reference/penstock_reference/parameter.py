@@ -15,8 +15,13 @@ class Parameter:
     from_file: int  # how many of the bytes come from the checkpoint; the rest is padding
 
     def line(self, rank):
-        return {"rank": rank, "name": self.name, "dtype": self.dtype, "shape": list(self.shape),
-                "sha256": hashlib.sha256(self.data).hexdigest()}
+        return {
+            "rank": rank,
+            "name": self.name,
+            "dtype": self.dtype,
+            "shape": list(self.shape),
+            "sha256": hashlib.sha256(self.data).hexdigest(),
+        }
 
 
 def whole(name, tensor):
@@ -33,7 +38,7 @@ def rows(tensor, first, count):
     if first < 0 or first + count > tensor.shape[0]:
         raise ValueError(f"rows {first} to {first + count} of {tensor.shape}")
     pitch = row_bytes(tensor)
-    return tensor.read()[first * pitch:(first + count) * pitch]
+    return tensor.read()[first * pitch : (first + count) * pitch]
 
 
 def columns(tensor, first, count):
@@ -42,7 +47,7 @@ def columns(tensor, first, count):
     if first < 0 or first + count > width or BITS[tensor.dtype] % 8:
         raise ValueError(f"columns {first} to {first + count} of {tensor.shape}")
     element, data = BITS[tensor.dtype] // 8, tensor.read()
-    return b"".join(data[(r * width + first) * element:(r * width + first + count) * element] for r in range(height))
+    return b"".join(data[(r * width + first) * element : (r * width + first + count) * element] for r in range(height))
 
 
 def stacked(name, pieces):
