@@ -54,7 +54,12 @@ int main() {
   auto const model = loader.open("memory://model").value();
   auto const plan = loader.plan(model).value();
   bool right = false;
-  (void)loader.load(plan, [&](penstock::parameter const&, penstock::owned_tensor<penstock::host_memory> t) { right = std::memcmp(t.data(), "abc", 3) == 0; }).value();
+  (void)loader
+      .load(plan,
+            [&](penstock::parameter const&, penstock::owned_tensor<penstock::host_memory> t) {
+              right = std::memcmp(t.data(), "abc", 3) == 0;
+            })
+      .value();
   std::printf("%u copies\n", copies.load());
   return right && copies == 1 ? 0 : 1;
 }

@@ -9,9 +9,9 @@ namespace acme {
 /// Eight-bit integers with one scale for each 64 of K.
 struct int8_groups {
   static constexpr std::string_view name = "int8_groups";
-  static constexpr auto linear =
-      penstock::quant::linear_is(penstock::quant::payload(".q", penstock::dtype::int8, penstock::quant::out, penstock::quant::in),
-                                 penstock::quant::scale(".q_scale", penstock::dtype::f32, penstock::quant::out, penstock::quant::in / 64));
+  static constexpr auto linear = penstock::quant::linear_is(
+      penstock::quant::payload(".q", penstock::dtype::int8, penstock::quant::out, penstock::quant::in),
+      penstock::quant::scale(".q_scale", penstock::dtype::f32, penstock::quant::out, penstock::quant::in / 64));
 };
 static_assert(penstock::quant_scheme<int8_groups>);
 }  // namespace acme

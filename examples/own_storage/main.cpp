@@ -41,7 +41,9 @@ class archive {
   penstock::result<std::vector<object>> pin(penstock::uri const&, std::span<std::string const> names) {
     std::vector<object> pinned;
     for (auto const& n : names) {
-      if (!files.contains(n)) return penstock::error{penstock::error_kind::not_found, "expected \"" + n + "\" in the archive, found no such file"};
+      if (!files.contains(n))
+        return penstock::error{penstock::error_kind::not_found,
+                               "expected \"" + n + "\" in the archive, found no such file"};
       pinned.push_back({&files[n]});
     }
     return pinned;
@@ -51,7 +53,9 @@ class archive {
     for (auto const& [name, content] : files) all.push_back({name, penstock::bytes{content.size()}});
     return all;
   }
-  penstock::result<std::unique_ptr<lane>> open_lane(std::span<object const>, unsigned, unsigned) { return std::make_unique<lane>(); }
+  penstock::result<std::unique_ptr<lane>> open_lane(std::span<object const>, unsigned, unsigned) {
+    return std::make_unique<lane>();
+  }
 };
 
 struct policies : penstock::defaults {
@@ -72,9 +76,12 @@ int main() {
   auto const model = loader.open("archive://model").value();
   auto const plan = loader.plan(model).value();
   bool right = false;
-  (void)loader.load(plan, [&](penstock::parameter const& p, penstock::owned_tensor<penstock::host_memory> t) {
-    right = p.name == "w" && std::memcmp(t.data(), "abc", 3) == 0;
-  }).value();
+  (void)loader
+      .load(plan,
+            [&](penstock::parameter const& p, penstock::owned_tensor<penstock::host_memory> t) {
+              right = p.name == "w" && std::memcmp(t.data(), "abc", 3) == 0;
+            })
+      .value();
   std::puts(right ? "w is abc" : "w is wrong");
   return right ? 0 : 1;
 }

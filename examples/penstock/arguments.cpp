@@ -40,8 +40,16 @@ result<bytes> parse_bytes(std::string const& option, std::string const& text) {
     std::string_view name;
     u64 factor;
   };
-  constexpr unit units[] = {{"", 1},         {"B", 1},           {"KiB", 1ull << 10}, {"MiB", 1ull << 20}, {"GiB", 1ull << 30},
-                            {"TiB", 1ull << 40}, {"KB", 1000}, {"MB", 1000000},   {"GB", 1000000000},  {"TB", 1000000000000}};
+  constexpr unit units[] = {{"", 1},
+                            {"B", 1},
+                            {"KiB", 1ull << 10},
+                            {"MiB", 1ull << 20},
+                            {"GiB", 1ull << 30},
+                            {"TiB", 1ull << 40},
+                            {"KB", 1000},
+                            {"MB", 1000000},
+                            {"GB", 1000000000},
+                            {"TB", 1000000000000}};
   u64 n = 0;
   auto const [end, failed] = std::from_chars(text.data(), text.data() + text.size(), n);
   std::string_view const rest{end, static_cast<std::size_t>(text.data() + text.size() - end)};
@@ -54,20 +62,24 @@ result<bytes> parse_bytes(std::string const& option, std::string const& text) {
 
 result<std::vector<topology>> ranks_of(arguments const& a) {
   if (!a.tp || !a.ep || !a.pp || a.tp > 4096 || a.pp > 4096)
-    return usage("--tp, --ep and --pp: expected numbers from 1 to 4096, found " + std::to_string(a.tp) + ", " + std::to_string(a.ep) + " and " + std::to_string(a.pp));
+    return usage("--tp, --ep and --pp: expected numbers from 1 to 4096, found " + std::to_string(a.tp) + ", " +
+                 std::to_string(a.ep) + " and " + std::to_string(a.pp));
   topology all;
   all.tp = a.tp, all.ep = a.ep, all.pp = a.pp;
   unsigned first = 0, end = all.ranks();
   if (a.rank.empty() || a.rank == "all") {
     if (auto const l = launcher(); l && a.rank.empty()) {
       if (l->size != all.ranks())
-        return usage("expected " + std::to_string(all.ranks()) + " processes for tp " + std::to_string(a.tp) + " x pp " + std::to_string(a.pp) + ", found " +
-                     std::to_string(l->size) + " by " + l->by + "; correct --tp and --pp, or say --rank all");
+        return usage("expected " + std::to_string(all.ranks()) + " processes for tp " + std::to_string(a.tp) +
+                     " x pp " + std::to_string(a.pp) + ", found " + std::to_string(l->size) + " by " + l->by +
+                     "; correct --tp and --pp, or say --rank all");
       first = l->rank, end = first + 1;
     }
   } else {
     auto const r = number(a.rank);
-    if (!r || *r >= all.ranks()) return usage("--rank: expected \"all\" or a number below " + std::to_string(all.ranks()) + ", found \"" + a.rank + "\"");
+    if (!r || *r >= all.ranks())
+      return usage("--rank: expected \"all\" or a number below " + std::to_string(all.ranks()) + ", found \"" + a.rank +
+                   "\"");
     first = *r, end = first + 1;
   }
   std::vector<topology> ranks;
@@ -76,7 +88,8 @@ result<std::vector<topology>> ranks_of(arguments const& a) {
 }
 
 result<void> check_parts(arguments const& a) {
-  auto one_of = [](std::string const& option, std::string const& found, std::initializer_list<std::string_view> known) -> result<void> {
+  auto one_of = [](std::string const& option, std::string const& found,
+                   std::initializer_list<std::string_view> known) -> result<void> {
     std::string names;
     for (auto k : known) {
       if (k == found) return {};

@@ -15,12 +15,12 @@ struct arguments {
   std::string arch;   ///< empty: by config.json
   std::string quant;  ///< empty: by config.json
   unsigned tp = 1, ep = 1, pp = 1;
-  std::string rank;   ///< a number, "all", or empty: all, or what the launcher says
+  std::string rank;  ///< a number, "all", or empty: all, or what the launcher says
   std::string device = "host";
   std::string ownership = "place";
   std::string exchange = "independent";
   std::string memory_limit = "512MiB";
-  std::string slot;   ///< empty: chosen to fit
+  std::string slot;                        ///< empty: chosen to fit
   std::string json, digest, reads, trace;  ///< files; "-" is standard output
   bool progress = false;
 };

@@ -46,20 +46,23 @@ result<void> inspect(arguments const& a) {
   }
   std::printf("uri            %s\n", m->weights.uri.c_str());
   std::printf("architecture   %s\n", architecture.empty() ? "not said" : architecture.c_str());
-  if (map)
-    std::printf("weight map     %s\n", std::string{map->arch_name()}.c_str());
-  else
-    std::printf("weight map     none: %s\n", map.error().what());
+  if (map) std::printf("weight map     %s\n", std::string{map->arch_name()}.c_str());
+  else std::printf("weight map     none: %s\n", map.error().what());
   std::printf("quantisation   %s\n", quantisation.c_str());
   std::printf("tensors        %zu, %s\n", m->weights.tensors.size(), for_people(tensors).c_str());
-  for (auto const& [name, n] : by_dtype) std::printf("  %-12s %llu, %s\n", std::string{name}.c_str(), static_cast<unsigned long long>(n.first), for_people(n.second).c_str());
+  for (auto const& [name, n] : by_dtype)
+    std::printf("  %-12s %llu, %s\n", std::string{name}.c_str(), static_cast<unsigned long long>(n.first),
+                for_people(n.second).c_str());
   std::printf("shards         %zu, %s\n", m->weights.shards.size(), for_people(files).c_str());
   for (std::size_t i = 0; i < m->weights.shards.size(); ++i) {
     auto const& s = m->weights.shards[i];
     auto const& n = by_shard[static_cast<u32>(i)];
-    std::printf("  %s  %llu tensors, %llu bytes\n", s.name.c_str(), static_cast<unsigned long long>(n.first), static_cast<unsigned long long>(s.size.count));
+    std::printf("  %s  %llu tensors, %llu bytes\n", s.name.c_str(), static_cast<unsigned long long>(n.first),
+                static_cast<unsigned long long>(s.size.count));
   }
-  if (m->weights.ignored) std::printf("ignored        %llu tensors that the index does not give to their file\n", static_cast<unsigned long long>(m->weights.ignored));
+  if (m->weights.ignored)
+    std::printf("ignored        %llu tensors that the index does not give to their file\n",
+                static_cast<unsigned long long>(m->weights.ignored));
   std::printf("snapshot       %s\n", m->snapshot.directory().c_str());
   return {};
 }

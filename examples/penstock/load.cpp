@@ -42,7 +42,9 @@ class placing {
     }
     return s;
   }
-  placement destination(parameter const& p) { return {.at = tensors_[index_of(p.id)].data(), .row_pitch = {}, .expert_stride = {}, .space = memory_space::host}; }
+  placement destination(parameter const& p) {
+    return {.at = tensors_[index_of(p.id)].data(), .row_pitch = {}, .expert_stride = {}, .space = memory_space::host};
+  }
   void ready(parameter const& p) { tell_.complete(p, tensors_[index_of(p.id)].data()); }
   void layer_ready(layer_id l) { tell_.layer(l); }
 
@@ -61,7 +63,8 @@ class borrowing {
     if (!tell_.digests.wanted()) return;
     auto& whole = whole_[index_of(p.id)];
     if (!whole.size().count) whole = host_tensor::allocate(p.size).value();
-    for (u64 r = 0; r < w.where.rows; ++r) t.copy_to(whole.data() + w.where.at.count + r * w.where.pitch.count, bytes{r * w.pitch.count}, w.where.width);
+    for (u64 r = 0; r < w.where.rows; ++r)
+      t.copy_to(whole.data() + w.where.at.count + r * w.where.pitch.count, bytes{r * w.pitch.count}, w.where.width);
   }
   void ready(parameter const& p) {
     tell_.complete(p, whole_[index_of(p.id)].data());
@@ -93,35 +96,44 @@ std::string to_json(std::vector<report> const& ranks, std::vector<unsigned> cons
   for (auto const& r : ranks) {
     if (r.seconds > slowest->seconds) slowest = &r;
     sum.seconds = std::max(sum.seconds, r.seconds);
-    sum.bytes_needed += r.bytes_needed, sum.bytes_read += r.bytes_read, sum.bytes_discarded += r.bytes_discarded, sum.bytes_exchanged += r.bytes_exchanged;
+    sum.bytes_needed += r.bytes_needed, sum.bytes_read += r.bytes_read, sum.bytes_discarded += r.bytes_discarded,
+        sum.bytes_exchanged += r.bytes_exchanged;
     sum.requests += r.requests, sum.retries += r.retries, sum.tensors += r.tensors, sum.parameters += r.parameters;
-    sum.peak_host_bytes += r.peak_host_bytes, sum.peak_device_staging_bytes += r.peak_device_staging_bytes, sum.peak_retained_bytes += r.peak_retained_bytes;
+    sum.peak_host_bytes += r.peak_host_bytes, sum.peak_device_staging_bytes += r.peak_device_staging_bytes,
+        sum.peak_retained_bytes += r.peak_retained_bytes;
     sum.cpu_seconds += r.cpu_seconds, sum.bytes_direct += r.bytes_direct, sum.lanes += r.lanes;
     for (auto stage : {&stage_times::read, &stage_times::land, &stage_times::drain})
       (sum.stages.*stage).busy += (r.stages.*stage).busy, (sum.stages.*stage).waiting += (r.stages.*stage).waiting;
   }
-  sum.limit = slowest->limit, sum.slots = slowest->slots, sum.slot_bytes = slowest->slot_bytes, sum.depth = slowest->depth;
+  sum.limit = slowest->limit, sum.slots = slowest->slots, sum.slot_bytes = slowest->slot_bytes,
+  sum.depth = slowest->depth;
   std::string text = penstock::to_json(sum);
   text.back() = ',';
   text += "\"ranks\":[";
-  for (std::size_t i = 0; i < ranks.size(); ++i) text += (i ? ",{" : "{") + ("\"rank\":" + std::to_string(numbers[i])) + "," + penstock::to_json(ranks[i]).substr(1);
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    text += (i ? ",{" : "{") + ("\"rank\":" + std::to_string(numbers[i])) + "," + penstock::to_json(ranks[i]).substr(1);
   return text + "]}";
 }
 
 void print(std::vector<report> const& ranks, std::vector<unsigned> const& numbers) {
-  std::printf("%5s %14s %14s %9s %8s %11s %9s %12s %s\n", "rank", "needed", "read", "requests", "retries", "parameters", "seconds", "peak host", "limit");
+  std::printf("%5s %14s %14s %9s %8s %11s %9s %12s %s\n", "rank", "needed", "read", "requests", "retries", "parameters",
+              "seconds", "peak host", "limit");
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     auto const& r = ranks[i];
-    std::printf("%5u %14llu %14llu %9llu %8llu %11llu %9.3f %12llu %s\n", numbers[i], static_cast<unsigned long long>(r.bytes_needed.count),
-                static_cast<unsigned long long>(r.bytes_read.count), static_cast<unsigned long long>(r.requests), static_cast<unsigned long long>(r.retries),
-                static_cast<unsigned long long>(r.parameters), r.seconds, static_cast<unsigned long long>(r.peak_host_bytes.count), r.limit.c_str());
+    std::printf("%5u %14llu %14llu %9llu %8llu %11llu %9.3f %12llu %s\n", numbers[i],
+                static_cast<unsigned long long>(r.bytes_needed.count),
+                static_cast<unsigned long long>(r.bytes_read.count), static_cast<unsigned long long>(r.requests),
+                static_cast<unsigned long long>(r.retries), static_cast<unsigned long long>(r.parameters), r.seconds,
+                static_cast<unsigned long long>(r.peak_host_bytes.count), r.limit.c_str());
   }
   double slowest = 0;
   bytes read;
   for (auto const& r : ranks) slowest = std::max(slowest, r.seconds), read += r.bytes_read;
   std::printf("%s in %.3f s", for_people(read).c_str(), slowest);
-  if (slowest > 0) std::printf(", %s/s", for_people(bytes{static_cast<u64>(static_cast<double>(read.count) / slowest)}).c_str());
-  std::printf("; lanes %u x slots %u x %s, %u reads at once\n", ranks.front().lanes, ranks.front().slots, for_people(ranks.front().slot_bytes).c_str(), ranks.front().depth);
+  if (slowest > 0)
+    std::printf(", %s/s", for_people(bytes{static_cast<u64>(static_cast<double>(read.count) / slowest)}).c_str());
+  std::printf("; lanes %u x slots %u x %s, %u reads at once\n", ranks.front().lanes, ranks.front().slots,
+              for_people(ranks.front().slot_bytes).c_str(), ranks.front().depth);
 }
 
 template <class Policies, class Sink>
@@ -176,9 +188,7 @@ result<void> load_with(arguments const& a) {
         o.watch.on_notice = print_notice;
         try {
           results[i].emplace(loader.load((*plans)[i], sinks[i], o));
-        } catch (error const& e) {
-          results[i].emplace(e);
-        }
+        } catch (error const& e) { results[i].emplace(e); }
         events.span("load", 0, (*plans)[i].rank, from, trace::clock::now());
         if (!results[i]->has_value()) stop.request_stop();  // one rank failed: the others need not go on
       });
@@ -188,10 +198,8 @@ result<void> load_with(arguments const& a) {
   std::vector<report> reports;
   error const* why = nullptr;
   for (auto const& r : results) {
-    if (r->has_value())
-      reports.push_back(**r);
-    else if (!why || why->kind() == error_kind::cancelled)
-      why = &r->error();
+    if (r->has_value()) reports.push_back(**r);
+    else if (!why || why->kind() == error_kind::cancelled) why = &r->error();
   }
   if (why) {
     bar.abandon();

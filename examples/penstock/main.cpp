@@ -6,7 +6,9 @@
 
 using namespace penstock;
 
-void print_notice(std::string_view text) { std::fprintf(stderr, "penstock: note: %.*s\n", static_cast<int>(text.size()), text.data()); }
+void print_notice(std::string_view text) {
+  std::fprintf(stderr, "penstock: note: %.*s\n", static_cast<int>(text.size()), text.data());
+}
 
 namespace {
 /// Exit status of each kind of error; 0 is success.
@@ -22,7 +24,10 @@ int report_error(error const& e) {
 }
 
 void add_uri(CLI::App& c, arguments& a) {
-  c.add_option("URI", a.uri, "az://container/path, abfs://, https://account.blob.core.windows.net/..., a folder, or one .safetensors file")->required();
+  c.add_option(
+       "URI", a.uri,
+       "az://container/path, abfs://, https://account.blob.core.windows.net/..., a folder, or one .safetensors file")
+      ->required();
 }
 void add_plan_options(CLI::App& c, arguments& a) {
   c.add_option("--arch", a.arch, "weight map: llama, as_stored (default: by config.json)");
@@ -30,11 +35,14 @@ void add_plan_options(CLI::App& c, arguments& a) {
   c.add_option("--tp", a.tp, "tensor-parallel ranks")->capture_default_str();
   c.add_option("--ep", a.ep, "blocks of experts")->capture_default_str();
   c.add_option("--pp", a.pp, "pipeline stages")->capture_default_str();
-  c.add_option("--rank", a.rank, "one rank, or all as threads of this process (default: all, or what mpirun, srun or torchrun say)");
+  c.add_option("--rank", a.rank,
+               "one rank, or all as threads of this process (default: all, or what mpirun, srun or torchrun say)");
   c.add_option("--device", a.device, "where parameters live: host")->capture_default_str();
   c.add_option("--ownership", a.ownership, "what the sink receives: place, own, borrow")->capture_default_str();
   c.add_option("--exchange", a.exchange, "how ranks share reading: independent")->capture_default_str();
-  c.add_option("--memory-limit", a.memory_limit, "slots, transport buffers and kept tensors of all ranks here, e.g. 64MiB")->capture_default_str();
+  c.add_option("--memory-limit", a.memory_limit,
+               "slots, transport buffers and kept tensors of all ranks here, e.g. 64MiB")
+      ->capture_default_str();
   c.add_option("--slot", a.slot, "bytes of one slot, e.g. 4MiB (default: chosen to fit)");
   c.add_option("--json", a.json, "write the report as JSON to this file; - is standard output");
 }
@@ -43,10 +51,13 @@ void add_plan_options(CLI::App& c, arguments& a) {
 int main(int argc, char** argv) {
   arguments a;
   CLI::App app{"penstock: model weights from storage into parameters"};
-  app.set_version_flag("--version", std::to_string(PENSTOCK_VERSION_MAJOR) + "." + std::to_string(PENSTOCK_VERSION_MINOR) + "." + std::to_string(PENSTOCK_VERSION_PATCH));
+  app.set_version_flag("--version", std::to_string(PENSTOCK_VERSION_MAJOR) + "." +
+                                        std::to_string(PENSTOCK_VERSION_MINOR) + "." +
+                                        std::to_string(PENSTOCK_VERSION_PATCH));
   app.require_subcommand(1);
-  app.footer("Exit status: 0, or by the kind of error: usage 2, format 10, config 11, plan 12, not_found 13, access 14,\n"
-             "transient 15, changed 16, memory 17, io 18, peer 19, cancelled 20.");
+  app.footer(
+      "Exit status: 0, or by the kind of error: usage 2, format 10, config 11, plan 12, not_found 13, access 14,\n"
+      "transient 15, changed 16, memory 17, io 18, peer 19, cancelled 20.");
 
   auto& look = *app.add_subcommand("inspect", "architecture, quantisation, tensors, shards, bytes");
   add_uri(look, a);
@@ -60,7 +71,8 @@ int main(int argc, char** argv) {
   auto& load_it = *app.add_subcommand("load", "load, report, digests of each parameter");
   add_uri(load_it, a);
   add_plan_options(load_it, a);
-  load_it.add_option("--digest", a.digest, "write the SHA-256 of each rank's parameters to this file, one JSON object a line");
+  load_it.add_option("--digest", a.digest,
+                     "write the SHA-256 of each rank's parameters to this file, one JSON object a line");
   load_it.add_option("--trace", a.trace, "write a Chrome trace to this file");
   load_it.add_flag("--progress", a.progress, "show progress on standard error");
 

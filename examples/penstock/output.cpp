@@ -9,7 +9,8 @@
 using namespace penstock;
 
 error output_file::failed(char const* what) const {
-  return error{error_kind::io, std::string{"cannot "} + what + " " + path_ + ": " + std::strerror(errno) + "; choose another place"};
+  return error{error_kind::io,
+               std::string{"cannot "} + what + " " + path_ + ": " + std::strerror(errno) + "; choose another place"};
 }
 
 result<output_file> output_file::create(std::string path) {

@@ -33,8 +33,9 @@ void print_notice(std::string_view text);
 
 /// What all of them begin with: the model, opened, with notices on standard error.
 template <class Policies>
-penstock::result<typename penstock::pipeline<Policies>::model_type> open_model_of(penstock::pipeline<Policies>& loader, arguments const& a,
-                                                                                 std::stop_token stop = {}) {
+penstock::result<typename penstock::pipeline<Policies>::model_type> open_model_of(penstock::pipeline<Policies>& loader,
+                                                                                  arguments const& a,
+                                                                                  std::stop_token stop = {}) {
   penstock::open_options o;
   o.watch.on_notice = print_notice;
   o.stop = std::move(stop);
@@ -44,7 +45,8 @@ penstock::result<typename penstock::pipeline<Policies>::model_type> open_model_o
 /// One plan for each of this process's ranks, which share the memory limit.
 template <class Policies>
 penstock::result<std::vector<typename penstock::pipeline<Policies>::plan_type>> plans_of(
-    penstock::pipeline<Policies> const& loader, typename penstock::pipeline<Policies>::model_type const& model, arguments const& a) {
+    penstock::pipeline<Policies> const& loader, typename penstock::pipeline<Policies>::model_type const& model,
+    arguments const& a) {
   auto const ranks = ranks_of(a);
   if (!ranks) return ranks.error();
   auto const limit = parse_bytes("--memory-limit", a.memory_limit);
@@ -55,7 +57,8 @@ penstock::result<std::vector<typename penstock::pipeline<Policies>::plan_type>> 
   if (!a.slot.empty()) {
     auto const slot = parse_bytes("--slot", a.slot);
     if (!slot) return slot.error();
-    if (!slot->count) return penstock::error{penstock::error_kind::usage, "--slot: expected a size above zero, found 0"};
+    if (!slot->count)
+      return penstock::error{penstock::error_kind::usage, "--slot: expected a size above zero, found 0"};
     request.slot = *slot;
   }
   std::vector<typename penstock::pipeline<Policies>::plan_type> plans;

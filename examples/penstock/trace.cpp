@@ -11,7 +11,8 @@ void trace::add(std::string event) {
   events_.push_back(std::move(event));
 }
 
-void trace::span(std::string name, unsigned process, unsigned row, clock::time_point from, clock::time_point to, std::string arguments) {
+void trace::span(std::string name, unsigned process, unsigned row, clock::time_point from, clock::time_point to,
+                 std::string arguments) {
   std::string e;
   {
     penstock::detail::json_object o(e);

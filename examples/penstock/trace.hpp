@@ -13,7 +13,8 @@ class trace {
   using clock = std::chrono::steady_clock;
 
   /// Something that took time. @param row  the row it is shown in: a rank or a lane
-  void span(std::string name, unsigned process, unsigned row, clock::time_point from, clock::time_point to, std::string arguments = {});
+  void span(std::string name, unsigned process, unsigned row, clock::time_point from, clock::time_point to,
+            std::string arguments = {});
   /// Something that happened.
   void mark(std::string name, unsigned process, unsigned row);
   /// @errors io
@@ -21,7 +22,9 @@ class trace {
 
  private:
   void add(std::string event);
-  double since_start(clock::time_point t) const { return std::chrono::duration<double, std::micro>(t - start_).count(); }
+  double since_start(clock::time_point t) const {
+    return std::chrono::duration<double, std::micro>(t - start_).count();
+  }
   clock::time_point start_ = clock::now();
   mutable std::mutex m_;
   std::vector<std::string> events_;

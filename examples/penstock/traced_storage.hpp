@@ -20,7 +20,8 @@ class traced_storage {
 
   class lane {
    public:
-    lane(std::unique_ptr<typename Inner::lane> inner, trace* to, unsigned index) : inner_(std::move(inner)), trace_(to), index_(index) {}
+    lane(std::unique_ptr<typename Inner::lane> inner, trace* to, unsigned index)
+        : inner_(std::move(inner)), trace_(to), index_(index) {}
 
     unsigned depth() { return static_cast<unsigned>(inner_->depth()); }
     void submit(penstock::read_request<object> const& r) {
@@ -53,7 +54,8 @@ class traced_storage {
         o.add("first", b.range.first), o.add("bytes", b.range.size), o.add("retries", c.retries);
       }
       // Rows of 64: reads of one lane overlap, one row for each place in its queue.
-      trace_->span(c.failed ? "failed read" : "read", 0, (index_ + 1) * 64 + c.tag % 64, b.at, trace::clock::now(), std::move(arguments));
+      trace_->span(c.failed ? "failed read" : "read", 0, (index_ + 1) * 64 + c.tag % 64, b.at, trace::clock::now(),
+                   std::move(arguments));
     }
     std::unique_ptr<typename Inner::lane> inner_;
     trace* trace_;

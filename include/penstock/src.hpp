@@ -4,7 +4,8 @@
 // unit) includes this file in one unit, and <penstock/src_http.hpp> as well where it uses az://; then no other include of
 // it reaches simdjson, libcurl, OpenSSL or pugixml, and its units compile faster.
 #ifndef PENSTOCK_SEPARATE_COMPILATION
-#  error "penstock: <penstock/src.hpp> is for engines that define PENSTOCK_SEPARATE_COMPILATION; without it the bodies are in the headers"
+#  error \
+      "penstock: <penstock/src.hpp> is for engines that define PENSTOCK_SEPARATE_COMPILATION; without it the bodies are in the headers"
 #endif
 
 #include <penstock/format/config.ipp>

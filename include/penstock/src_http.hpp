@@ -2,7 +2,8 @@
 
 // As <penstock/src.hpp>, for the HTTP engine and the stores over it. Needs libcurl, OpenSSL and pugixml.
 #ifndef PENSTOCK_SEPARATE_COMPILATION
-#  error "penstock: <penstock/src_http.hpp> is for engines that define PENSTOCK_SEPARATE_COMPILATION; without it the bodies are in the headers"
+#  error \
+      "penstock: <penstock/src_http.hpp> is for engines that define PENSTOCK_SEPARATE_COMPILATION; without it the bodies are in the headers"
 #endif
 
 #include <penstock/net/fetch.ipp>
@@ -13,7 +14,7 @@
 #include <penstock/net/retry.ipp>
 #include <penstock/net/sign_azure.ipp>
 #include <penstock/net/url.ipp>
-#include <penstock/storage/azure_location.ipp>
 #include <penstock/storage/azure_access.ipp>
-#include <penstock/storage/azure_listing.ipp>
 #include <penstock/storage/azure_blob.ipp>
+#include <penstock/storage/azure_listing.ipp>
+#include <penstock/storage/azure_location.ipp>

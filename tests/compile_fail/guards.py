@@ -14,8 +14,8 @@ a line `// guard: NAME`. In copies of the headers,
   * each guard is deleted alone: its programs must stop being caught, that is compile, or fail with other words; and what
     fails with other words must have a control that compiles, so that a guard was deleted and not half a declaration;
   * for each program, all guards that it does not name are deleted at once: it must still be caught. What catches it then
-    catches it with any one of them deleted, for a guard can only refuse. Where they cannot all go at once, they go one by
-    one.
+    catches it with any one of them deleted, for a guard can only refuse. Where it is not caught, halves of them are
+    deleted, and so on, down to one.
 """
 
 import os
@@ -25,6 +25,7 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Lock
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "headers"))
 from check import APART, compile_with, form_faults, reason_in
@@ -80,21 +81,21 @@ class bench:
     def __init__(self, folder, cache, files, places, command):
         self.folder, self.files, self.places, self.command = Path(folder), files, places, [*command, APART]
         self.kind = kind_of(command[0])
-        self.copies = {}
+        self.copies, self.lock = {}, Lock()
         self.first = precompiled(self.command, self.kind, files.elsewhere(files.headers()), cache)
 
     def without(self, guards):
         """An include folder in which these guards are missing; each set is laid out once."""
         guards = frozenset(guards)
-        if guards not in self.copies:
-            copy = self.folder / f"include{len(self.copies)}"
-            shutil.copytree(self.files.root, copy)
-            for name in {name for g in guards for name in self.places[g]}:
-                gone = set().union(*(self.places[g].get(name, set()) for g in guards))
-                lines = (copy / name).read_text(encoding="utf-8").split("\n")
-                (copy / name).write_text("\n".join("" if at in gone else l for at, l in enumerate(lines)), encoding="utf-8")
-            self.copies[guards] = copy
-        return self.copies[guards]
+        with self.lock:
+            if guards not in self.copies:
+                self.copies[guards] = copy = self.folder / f"include{len(self.copies)}"
+                shutil.copytree(self.files.root, copy)
+                for name in {name for g in guards for name in self.places[g]}:
+                    gone = set().union(*(self.places[g].get(name, set()) for g in guards))
+                    lines = (copy / name).read_text(encoding="utf-8").split("\n")
+                    (copy / name).write_text("\n".join("" if at in gone else l for at, l in enumerate(lines)), encoding="utf-8")
+            return self.copies[guards]
 
     def compile(self, include, p, *extra):
         return compile_with([self.command[0], f"-I{include}", *self.command[1:], *self.first], self.kind, *extra, str(p.path))
@@ -115,14 +116,19 @@ class bench:
 
     def needs_no_other(self, p):
         """Faults: does another guard than those it names catch it?"""
-        others = set(self.places) - p.guards
-        if self.caught(self.without(others), p)[0] == "caught":
-            return []
         if self.caught(self.files.root, p)[0] != "caught":
             return [f"{p.path}: is not caught, with every guard in place"]
-        near = sorted(g for g in others if p.reaches & set(self.places[g]))
-        return [f"without guard {g}, which it does not name, {p.name} is no longer caught"
-                for g in near if self.caught(self.without({g}), p)[0] != "caught"]  # fmt: skip
+        others = sorted(g for g in self.places if g not in p.guards and p.reaches & set(self.places[g]))
+        return [f"without guard {g}, which it does not name, {p.name} is no longer caught" for g in self.that_matter(p, others)]
+
+    def that_matter(self, p, guards):
+        """Those of the guards without which, each deleted alone, the program is not caught."""
+        if not guards or self.caught(self.without(guards), p)[0] == "caught":
+            return []
+        if len(guards) == 1:
+            return guards
+        half = len(guards) // 2
+        return self.that_matter(p, guards[:half]) + self.that_matter(p, guards[half:])
 
 
 def main():
@@ -142,8 +148,6 @@ def main():
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         run = bench(folder, cache, files, places, command)
         pairs = [(p, g) for p in programs for g in sorted(p.guards & set(places))]
-        for guards in [{g} for _, g in pairs] + [set(places) - p.guards for p in programs]:
-            run.without(guards)
         needed = pool.map(lambda pair: run.needs(*pair), pairs)
         others = pool.map(run.needs_no_other, programs)
         faults += [fault for found in (*needed, *others) for fault in found]

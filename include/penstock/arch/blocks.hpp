@@ -16,12 +16,12 @@ inline constexpr auto two_norms =
 
 /// Grouped-query attention: q, k and v as row blocks of one parameter, whole heads on each rank.
 constexpr auto gqa(dim qkv_bias, dim o_bias) {
-  return shared_by(rank_group::attention,
-                   fuse("self_attn.qkv_proj",
-                        linear("self_attn.q_proj", heads * head_dim, hidden).by_heads(heads).bias(qkv_bias),
-                        linear("self_attn.k_proj", kv_heads * head_dim, hidden).by_kv_heads(kv_heads).bias(qkv_bias),
-                        linear("self_attn.v_proj", kv_heads * head_dim, hidden).by_kv_heads(kv_heads).bias(qkv_bias)),
-                   linear("self_attn.o_proj", hidden, heads * head_dim).by_in().bias(o_bias));
+  return shared_by(
+      rank_group::attention,
+      fuse("self_attn.qkv_proj", linear("self_attn.q_proj", heads * head_dim, hidden).by_heads(heads).bias(qkv_bias),
+           linear("self_attn.k_proj", kv_heads * head_dim, hidden).by_kv_heads(kv_heads).bias(qkv_bias),
+           linear("self_attn.v_proj", kv_heads * head_dim, hidden).by_kv_heads(kv_heads).bias(qkv_bias)),
+      linear("self_attn.o_proj", hidden, heads * head_dim).by_in().bias(o_bias));
 }
 /// SwiGLU: gate and up as row blocks of one parameter.
 constexpr auto gated_mlp(dim width, dim bias) {
@@ -30,7 +30,8 @@ constexpr auto gated_mlp(dim width, dim bias) {
                linear("mlp.down_proj", hidden, width).by_in().bias(bias));
 }
 /// Buffers that old exports store and no engine needs.
-inline constexpr auto rotary_buffers = rules(skip("self_attn.rotary_emb.inv_freq"), skip("self_attn.rotary_emb.cos_cached"),
-                                             skip("self_attn.rotary_emb.sin_cached"));
+inline constexpr auto rotary_buffers =
+    rules(skip("self_attn.rotary_emb.inv_freq"), skip("self_attn.rotary_emb.cos_cached"),
+          skip("self_attn.rotary_emb.sin_cached"));
 }  // namespace arch
 PENSTOCK_END

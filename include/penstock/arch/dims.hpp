@@ -4,7 +4,8 @@
 PENSTOCK_BEGIN
 /// The sizes that maps speak of, by their keys in config.json.
 namespace arch {
-inline constexpr dim hidden{"hidden_size"}, layers{"num_hidden_layers"}, vocab{"vocab_size"}, intermediate{"intermediate_size"};
+inline constexpr dim hidden{"hidden_size"}, layers{"num_hidden_layers"}, vocab{"vocab_size"},
+    intermediate{"intermediate_size"};
 inline constexpr dim heads{"num_attention_heads"}, kv_heads{"num_key_value_heads"}, head_dim{"head_dim"};
 inline constexpr dim tied{"tie_word_embeddings"}, attention_bias{"attention_bias"}, mlp_bias{"mlp_bias"};
 }  // namespace arch

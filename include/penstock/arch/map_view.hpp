@@ -22,12 +22,20 @@ struct table_line {
 class map_view {
  public:
   [[nodiscard]] constexpr std::string_view arch_name() const noexcept { return name_; }
-  [[nodiscard]] constexpr bool identity() const noexcept { return identity_; }  ///< every tensor as it is, whole on every rank
+  [[nodiscard]] constexpr bool identity() const noexcept {
+    return identity_;
+  }  ///< every tensor as it is, whole on every rank
   [[nodiscard]] constexpr std::span<arch::rule const> rules() const noexcept { return rules_; }
-  [[nodiscard]] constexpr std::span<arch::table_line const> lines() const noexcept { return lines_; }  ///< by bucket of their hash
-  [[nodiscard]] constexpr std::span<u16 const> buckets() const noexcept { return buckets_; }  ///< first line of each, and the end
+  [[nodiscard]] constexpr std::span<arch::table_line const> lines() const noexcept {
+    return lines_;
+  }  ///< by bucket of their hash
+  [[nodiscard]] constexpr std::span<u16 const> buckets() const noexcept {
+    return buckets_;
+  }  ///< first line of each, and the end
   [[nodiscard]] constexpr std::span<std::string_view const> suffixes() const noexcept { return suffixes_; }
-  [[nodiscard]] constexpr std::span<scheme_view const> schemes() const noexcept { return schemes_; }  ///< [0] is quant::none
+  [[nodiscard]] constexpr std::span<scheme_view const> schemes() const noexcept {
+    return schemes_;
+  }  ///< [0] is quant::none
 
  private:  // guard: map_view_comes_from_a_checked_map
   template <class Arch, class... Schemes>

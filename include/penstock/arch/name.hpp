@@ -23,10 +23,10 @@ struct canonical_name {
   static constexpr unsigned most_numbers = 4;
 
   u64 hash = 0;
-  u8 numbers = 0;                             ///< whole-number segments seen
-  u8 wild = 0;                                ///< bit i: segment i was `*`
-  bool bad = false;                           ///< cannot be a name of any map
-  std::array<u32, most_numbers> value{};      ///< of the segments that were numbers
+  u8 numbers = 0;                         ///< whole-number segments seen
+  u8 wild = 0;                            ///< bit i: segment i was `*`
+  bool bad = false;                       ///< cannot be a name of any map
+  std::array<u32, most_numbers> value{};  ///< of the segments that were numbers
 };
 
 /// @cost one pass, no allocation. Constant-evaluated for patterns, called at run time for names: both take one path.
@@ -41,8 +41,7 @@ constexpr canonical_name canonical(std::string_view s) noexcept {
       char const* q = p;
       u32 number = 0;
       bool const star = *p == '*';
-      if (star)
-        ++q;
+      if (star) ++q;
       else
         for (; q != end && is_digit(*q) && q - p < 10; ++q) number = number * 10 + static_cast<u32>(*q - '0');
       if (q == end || *q == '.') {  // the segment is a number

@@ -30,26 +30,26 @@ struct rule {
   std::array<std::string_view, 4> path{std::string_view(), std::string_view(), std::string_view(), std::string_view()};
   /// Prefix, layer scope, own name of the parameter. An empty own name: as in the checkpoint.
   std::array<std::string_view, 3> to{std::string_view(), std::string_view(), std::string_view()};
-  std::array<bound, 2> each{};      ///< of the layer wildcard and of the expert wildcard
-  dim n, k, inner;                  ///< [n, k] of a linear; [n, k, inner] of a tensor, 1 where it has fewer dimensions
-  u8 rank = 2;                      ///< dimensions of a tensor
-  dim heads;                        ///< for the splits by heads
-  dim vocab_unit;                   ///< rows are padded to a multiple of it; zero: to a multiple of the ranks
-  dim only_if, not_if;              ///< config flags: a number that is (not) zero
-  bool conditional = false;         ///< does `only_if` count?
+  std::array<bound, 2> each{};  ///< of the layer wildcard and of the expert wildcard
+  dim n, k, inner;              ///< [n, k] of a linear; [n, k, inner] of a tensor, 1 where it has fewer dimensions
+  u8 rank = 2;                  ///< dimensions of a tensor
+  dim heads;                    ///< for the splits by heads
+  dim vocab_unit;               ///< rows are padded to a multiple of it; zero: to a multiple of the ranks
+  dim only_if, not_if;          ///< config flags: a number that is (not) zero
+  bool conditional = false;     ///< does `only_if` count?
   dim bias_if;
   dtype type = dtype::any_float;
   split how = split::whole;
   rank_group over = rank_group::dense;
-  u8 piece = 0, pieces = 1;         ///< of a fused parameter
-  bool stacked = false;             ///< experts: one more, outermost, dimension
+  u8 piece = 0, pieces = 1;  ///< of a fused parameter
+  bool stacked = false;      ///< experts: one more, outermost, dimension
   bool never_quantised = false;
   bool has_bias = false;
-  bool ignored = false;             ///< known and not wanted
+  bool ignored = false;  ///< known and not wanted
   bool may_be_absent = false;
-  bool as_numbers = false;          ///< wanted in plain numbers, whatever the scheme
-  bool orphan = false;              ///< an override that found nothing to replace
-  std::string_view tied_to{};       ///< not empty: where the condition holds, this name means that parameter
+  bool as_numbers = false;     ///< wanted in plain numbers, whatever the scheme
+  bool orphan = false;         ///< an override that found nothing to replace
+  std::string_view tied_to{};  ///< not empty: where the condition holds, this name means that parameter
   char const* file = "";
   u32 line = 0;
 
@@ -58,23 +58,45 @@ struct rule {
     change(r);
     return r;
   }
-  constexpr rule by_out() const { return with([](rule& r) { r.how = split::by_out; }); }
-  constexpr rule by_in() const { return with([](rule& r) { r.how = split::by_in; }); }
+  constexpr rule by_out() const {
+    return with([](rule& r) { r.how = split::by_out; });
+  }
+  constexpr rule by_in() const {
+    return with([](rule& r) { r.how = split::by_in; });
+  }
   /// @param unit  rows are padded with zeros to a multiple of it; 0: to a multiple of the ranks
   constexpr rule by_vocab(dim unit = 64) const {
     return with([&](rule& r) { r.how = split::by_vocab, r.over = rank_group::vocab, r.vocab_unit = unit; });
   }
-  constexpr rule by_heads(dim count) const { return with([&](rule& r) { r.how = split::by_heads, r.heads = count; }); }
-  constexpr rule by_kv_heads(dim count) const { return with([&](rule& r) { r.how = split::by_kv_heads, r.heads = count; }); }
+  constexpr rule by_heads(dim count) const {
+    return with([&](rule& r) { r.how = split::by_heads, r.heads = count; });
+  }
+  constexpr rule by_kv_heads(dim count) const {
+    return with([&](rule& r) { r.how = split::by_kv_heads, r.heads = count; });
+  }
   /// The parameter's own name, where it is not the checkpoint's.
-  constexpr rule as(std::string_view name) const { return with([&](rule& r) { r.to[2] = name; }); }
-  constexpr rule stored_as(dtype t) const { return with([&](rule& r) { r.type = t; }); }
-  constexpr rule when(dim flag) const { return with([&](rule& r) { r.only_if = flag, r.conditional = true; }); }
-  constexpr rule unless(dim flag) const { return with([&](rule& r) { r.not_if = flag; }); }
-  constexpr rule bias(dim flag = 1) const { return with([&](rule& r) { r.has_bias = !flag.zero(), r.bias_if = flag; }); }
-  constexpr rule optional() const { return with([](rule& r) { r.may_be_absent = true; }); }
+  constexpr rule as(std::string_view name) const {
+    return with([&](rule& r) { r.to[2] = name; });
+  }
+  constexpr rule stored_as(dtype t) const {
+    return with([&](rule& r) { r.type = t; });
+  }
+  constexpr rule when(dim flag) const {
+    return with([&](rule& r) { r.only_if = flag, r.conditional = true; });
+  }
+  constexpr rule unless(dim flag) const {
+    return with([&](rule& r) { r.not_if = flag; });
+  }
+  constexpr rule bias(dim flag = 1) const {
+    return with([&](rule& r) { r.has_bias = !flag.zero(), r.bias_if = flag; });
+  }
+  constexpr rule optional() const {
+    return with([](rule& r) { r.may_be_absent = true; });
+  }
   /// In the model's own dtype: the scheme has to give plain numbers.
-  constexpr rule in_model_dtype() const { return with([](rule& r) { r.as_numbers = true; }); }
+  constexpr rule in_model_dtype() const {
+    return with([](rule& r) { r.as_numbers = true; });
+  }
 
   constexpr bool live() const { return what != removed && !ignored; }
 };

@@ -39,7 +39,9 @@ constexpr auto rules(Rules const&... r) {
 struct call_site {
   u32 line;
   char const* file;
-  static constexpr call_site here(u32 line = __builtin_LINE(), char const* file = __builtin_FILE()) noexcept { return {line, file}; }
+  static constexpr call_site here(u32 line = __builtin_LINE(), char const* file = __builtin_FILE()) noexcept {
+    return {line, file};
+  }
 };
 
 /// One tensor, by its full name: [n], [n, k] or [n, k, inner].
@@ -102,7 +104,8 @@ constexpr auto each(std::string_view scope, dim lo, dim hi, Rules const&... r) {
 template <class... Rules>
 constexpr auto experts(std::string_view scope, dim count, Rules const&... r) {
   auto g = rules(r...);
-  for (auto& one : g.list) one.path[2] = scope, one.each[1] = {0, count}, one.stacked = true, one.over = rank_group::experts;
+  for (auto& one : g.list)
+    one.path[2] = scope, one.each[1] = {0, count}, one.stacked = true, one.over = rank_group::experts;
   return g;
 }
 /// The rules inside are divided over this group of ranks.

@@ -87,7 +87,8 @@ struct compiled_map {
       if (r.what == rule::removed) continue;
       if (r.orphan) return {map_fault::override_replaces_nothing, i, i, 0};  // guard: map_override
       // guard-begin: map_module_name
-      if (r.what == rule::linear && r.path[3].ends_with(".weight")) return {map_fault::linear_takes_a_module_name, i, i, 0};
+      if (r.what == rule::linear && r.path[3].ends_with(".weight"))
+        return {map_fault::linear_takes_a_module_name, i, i, 0};
       // guard-end: map_module_name
       // guard-begin: map_range
       auto const star = [](std::string_view s) { return s.find('*') != s.npos; };
@@ -106,7 +107,9 @@ struct compiled_map {
         bool apart = exclusive(rules[x.rule], rules[y.rule]);
         for (unsigned s = 0; s < x.numbers; ++s)
           if (!(x.wild >> s & 1) && !(y.wild >> s & 1) && x.value[s] != y.value[s]) apart = true;
-        if (!apart) return {map_fault::two_rules_claim_one_tensor, std::min<std::size_t>(x.rule, y.rule), std::max<std::size_t>(x.rule, y.rule), x.suffix};
+        if (!apart)
+          return {map_fault::two_rules_claim_one_tensor, std::min<std::size_t>(x.rule, y.rule),
+                  std::max<std::size_t>(x.rule, y.rule), x.suffix};
       }
     return {};
   }
@@ -125,7 +128,8 @@ struct compiled_map {
         h.add(name.view());
         targets[n++] = {h.hash, i};
       }
-    std::sort(targets.begin(), targets.begin() + n, [](target const& a, target const& b) { return a.hash != b.hash ? a.hash < b.hash : a.rule < b.rule; });
+    std::sort(targets.begin(), targets.begin() + n,
+              [](target const& a, target const& b) { return a.hash != b.hash ? a.hash < b.hash : a.rule < b.rule; });
     for (std::size_t first = 0; first < n;) {
       std::size_t end = first;
       while (end < n && targets[end].hash == targets[first].hash) ++end;
@@ -145,7 +149,8 @@ struct compiled_map {
         for (std::size_t j = first; j < i; ++j) {
           auto const& o = rules[targets[j].rule];
           bool const siblings = r.pieces > 1 && o.pieces == r.pieces && o.piece != r.piece && same_scope(o, r);
-          if (!siblings && !exclusive(o, r)) return {map_fault::two_rules_write_one_parameter, targets[j].rule, targets[i].rule, 0};
+          if (!siblings && !exclusive(o, r))
+            return {map_fault::two_rules_write_one_parameter, targets[j].rule, targets[i].rule, 0};
         }
         // guard-end: map_writes_once
       }
@@ -162,7 +167,8 @@ struct compiled_map {
         auto const name = name_of(rules[i], suffixes.text[s]);
         auto const c = canonical(name.view());
         // guard-begin: map_name
-        if ((c.bad || name.length == name.text.size()) && t.fault.what == map_fault::none) t.fault = {map_fault::bad_name, i, i, s};
+        if ((c.bad || name.length == name.text.size()) && t.fault.what == map_fault::none)
+          t.fault = {map_fault::bad_name, i, i, s};
         // guard-end: map_name
         t.lines[n++] = {c.hash, static_cast<u16>(i), static_cast<u8>(s), c.wild, c.numbers, c.value};
       });

@@ -39,7 +39,9 @@ template <class>
 inline constexpr bool never = false;
 template <class Name, class RuleAt>
 struct bad_name {
-  static_assert(never<Name>, "penstock: a name in this weight map cannot be matched: '*' must be a whole segment, a name has at most four numbers and 159 characters");
+  static_assert(
+      never<Name>,
+      "penstock: a name in this weight map cannot be matched: '*' must be a whole segment, a name has at most four numbers and 159 characters");
 };
 template <class Name, class RuleAt>
 struct number_without_range {
@@ -47,27 +49,39 @@ struct number_without_range {
 };
 template <class Name, class RuleAt>
 struct linear_takes_a_module_name {
-  static_assert(never<Name>, "penstock: linear() takes a module's name, the quant scheme appends .weight and its scales: drop .weight, or use tensor()");
+  static_assert(
+      never<Name>,
+      "penstock: linear() takes a module's name, the quant scheme appends .weight and its scales: drop .weight, or use tensor()");
 };
 template <class Name, class RuleAt>
 struct override_replaces_nothing {
-  static_assert(never<Name>, "penstock: override_rules() names what the base map does not have: correct the name, or add it with rules(base, ...)");
+  static_assert(
+      never<Name>,
+      "penstock: override_rules() names what the base map does not have: correct the name, or add it with rules(base, ...)");
 };
 template <class Tensor, class FirstRuleAt, class SecondRuleAt>
 struct two_rules_claim_one_tensor {
-  static_assert(never<Tensor>, "penstock: two rules of this weight map claim one tensor: replace with override_rules(), or give them disjoint layers");
+  static_assert(
+      never<Tensor>,
+      "penstock: two rules of this weight map claim one tensor: replace with override_rules(), or give them disjoint layers");
 };
 template <class Piece, class RuleAt, std::size_t MissingPiece>
 struct parameter_is_never_complete {
-  static_assert(never<Piece>, "penstock: a fused parameter of this weight map misses a piece, or its pieces differ in layers or condition");
+  static_assert(
+      never<Piece>,
+      "penstock: a fused parameter of this weight map misses a piece, or its pieces differ in layers or condition");
 };
 template <class Parameter, class FirstRuleAt, class SecondRuleAt>
 struct two_rules_write_one_parameter {
-  static_assert(never<Parameter>, "penstock: two rules of this weight map write one parameter: put them in one fuse(), or name another with as()");
+  static_assert(
+      never<Parameter>,
+      "penstock: two rules of this weight map write one parameter: put them in one fuse(), or name another with as()");
 };
 template <class Scheme, class Linear, class RuleAt>
 struct scheme_cannot_dequantise {
-  static_assert(never<Scheme>, "penstock: this weight map needs a linear as plain numbers (in_model_dtype), and the quant scheme has no `struct dequantise` that models retained_group");
+  static_assert(
+      never<Scheme>,
+      "penstock: this weight map needs a linear as plain numbers (in_model_dtype), and the quant scheme has no `struct dequantise` that models retained_group");
 };
 
 constexpr text place_of(rule const& r) {  // "llama.hpp:12"
@@ -101,10 +115,8 @@ constexpr std::size_t rule_without_numbers() {
 }
 template <class First, class... Rest>
 constexpr auto scheme_without_numbers() {
-  if constexpr (!dequantises<First> || sizeof...(Rest) == 0)
-    return std::type_identity<First>{};
-  else
-    return scheme_without_numbers<Rest...>();
+  if constexpr (!dequantises<First> || sizeof...(Rest) == 0) return std::type_identity<First>{};
+  else return scheme_without_numbers<Rest...>();
 }
 
 /// Never called: naming its return type reports what is wrong with a map, once.
@@ -115,13 +127,15 @@ auto verdict_on() {
     constexpr auto f = map::table.fault;
     constexpr auto &a = map::rules[f.first], &b = map::rules[f.second];
     if constexpr (f.what == map_fault::bad_name) (void)sizeof(bad_name<shown<spelled(a)>, shown<place_of(a)>>);
-    if constexpr (f.what == map_fault::number_without_range) (void)sizeof(number_without_range<shown<spelled(a)>, shown<place_of(a)>>);
+    if constexpr (f.what == map_fault::number_without_range)
+      (void)sizeof(number_without_range<shown<spelled(a)>, shown<place_of(a)>>);
     if constexpr (f.what == map_fault::linear_takes_a_module_name)
       (void)sizeof(linear_takes_a_module_name<shown<spelled(a)>, shown<place_of(a)>>);
     if constexpr (f.what == map_fault::override_replaces_nothing)
       (void)sizeof(override_replaces_nothing<shown<spelled(a)>, shown<place_of(a)>>);
     if constexpr (f.what == map_fault::two_rules_claim_one_tensor)
-      (void)sizeof(two_rules_claim_one_tensor<shown<spelled(a, map::suffixes.text[f.suffix])>, shown<place_of(a)>, shown<place_of(b)>>);
+      (void)sizeof(two_rules_claim_one_tensor<shown<spelled(a, map::suffixes.text[f.suffix])>, shown<place_of(a)>,
+                                              shown<place_of(b)>>);
     if constexpr (f.what == map_fault::parameter_is_never_complete)
       (void)sizeof(parameter_is_never_complete<shown<parameter_name(a)>, shown<place_of(a)>, f.suffix>);
     if constexpr (f.what == map_fault::two_rules_write_one_parameter)
@@ -152,10 +166,8 @@ template <class... Schemes>
 inline constexpr scheme_view scheme_list[] = {view_of_scheme<Schemes>...};
 template <class A, class... Schemes>
 auto verified_map() {
-  if constexpr (weight_map<A> && (quant_scheme<Schemes> && ...))
-    return arch::verdict_on<A, Schemes...>();
-  else
-    return 0;
+  if constexpr (weight_map<A> && (quant_scheme<Schemes> && ...)) return arch::verdict_on<A, Schemes...>();
+  else return 0;
 }
 }  // namespace detail
 
@@ -163,11 +175,13 @@ auto verified_map() {
 template <class A, class... Schemes>
 struct weight_map_of {
   // guard-begin: weight_map
-  static_assert(weight_map<A>, "penstock: an architecture must have a `name` and `static constexpr auto map = rules(...)`");
+  static_assert(weight_map<A>,
+                "penstock: an architecture must have a `name` and `static constexpr auto map = rules(...)`");
   // guard-end: weight_map
   // guard-begin: quant_scheme
-  static_assert((quant_scheme<Schemes> && ...),
-                "penstock: a quant scheme must have a `name` and `static constexpr auto linear = linear_is(payload(...), ...)`");
+  static_assert(
+      (quant_scheme<Schemes> && ...),
+      "penstock: a quant scheme must have a `name` and `static constexpr auto linear = linear_is(payload(...), ...)`");
   // guard-end: quant_scheme
   using verdict = decltype(detail::verified_map<A, quant::none, Schemes...>());
 

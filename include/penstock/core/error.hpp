@@ -32,14 +32,14 @@ constexpr std::string_view name_of(error_kind k) noexcept {
 
 /// What is known about where and how something went wrong. Never holds a credential.
 struct error_context {
-  std::string uri{};                ///< of the object, without query
-  std::string tensor{};             ///< checkpoint name
+  std::string uri{};     ///< of the object, without query
+  std::string tensor{};  ///< checkpoint name
   std::optional<byte_range> range{};
-  u32 attempts = 0;                 ///< 0: not a matter of attempts
-  int http_status = 0;              ///< 0: none
-  std::string store_code{};         ///< the store's own name for it, e.g. BlobNotFound
+  u32 attempts = 0;          ///< 0: not a matter of attempts
+  int http_status = 0;       ///< 0: none
+  std::string store_code{};  ///< the store's own name for it, e.g. BlobNotFound
   std::string request_id{};
-  int rank = -1;                    ///< -1: not a matter of ranks
+  int rank = -1;  ///< -1: not a matter of ranks
 };
 
 /// Why something could not be done: what was expected, what was found, what to do.

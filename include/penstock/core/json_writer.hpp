@@ -13,12 +13,9 @@ inline void append_json_string(std::string& to, std::string_view s) {
   to += '"';
   for (char c : s) {
     auto const u = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\')
-      to += '\\', to += c;
-    else if (u < 0x20)
-      to += "\\u00", to += digits[u >> 4], to += digits[u & 15];
-    else
-      to += c;
+    if (c == '"' || c == '\\') to += '\\', to += c;
+    else if (u < 0x20) to += "\\u00", to += digits[u >> 4], to += digits[u & 15];
+    else to += c;
   }
   to += '"';
 }

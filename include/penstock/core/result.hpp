@@ -27,7 +27,8 @@ namespace detail {
 template <class T>
 class [[nodiscard]] result {
   // guard-begin: result_holds_a_value
-  static_assert(!std::is_reference_v<T> && !std::is_same_v<T, penstock::error>, "penstock: a result holds a value, not a reference or an error");
+  static_assert(!std::is_reference_v<T> && !std::is_same_v<T, penstock::error>,
+                "penstock: a result holds a value, not a reference or an error");
   // guard-end: result_holds_a_value
 
  public:

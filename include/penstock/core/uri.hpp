@@ -18,7 +18,8 @@ class uri {
       return error{error_kind::usage, "expected a URI such as az://container/model or a folder, found an empty text"};
     for (char c : text)
       if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-        return error{error_kind::usage, "expected a URI without control characters; remove the line break or NUL from it"};
+        return error{error_kind::usage,
+                     "expected a URI without control characters; remove the line break or NUL from it"};
     uri u;
     u.text_ = text;
     if (auto const i = text.find("://"); i != text.npos && i > 0) {

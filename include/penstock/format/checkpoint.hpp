@@ -11,13 +11,13 @@ struct checkpoint_tensor {
   std::string name;
   dtype type{};
   penstock::shape shape;
-  object_id shard{};   ///< into checkpoint.shards
-  byte_range where;    ///< in the shard's file, header included
+  object_id shard{};  ///< into checkpoint.shards
+  byte_range where;   ///< in the shard's file, header included
 };
 
 /// One file of weights, pinned.
 struct shard {
-  std::string name;     ///< relative to the checkpoint's root
+  std::string name;  ///< relative to the checkpoint's root
   bytes size;
   std::string version;  ///< what the storage saw: an ETag, or size, time and inode
 };

@@ -178,7 +178,8 @@ PENSTOCK_INLINE result<void> header_reader::place(std::string_view name, u64 con
                               begin, ", ", end, "])"));
   }
   if (u64 last = 0; __builtin_add_overflow(data_.count, end, &last))
-    return wrong(name, joined("expected data_offsets inside the file, found [", begin, ", ", end, "], which no file reaches"));
+    return wrong(
+        name, joined("expected data_offsets inside the file, found [", begin, ", ", end, "], which no file reaches"));
   t.where = {data_ + bytes{begin}, *need};
   return {};
 }
@@ -240,8 +241,9 @@ PENSTOCK_INLINE result<void> header_reader::sort_and_check(std::vector<checkpoin
   }
   u64 const room = (size_ - data_).count;
   if (at > room)
-    return wrong(tensors.back().name, joined("expected a file of ", data_ + bytes{at}, " by its header, where this tensor ends, found ", size_,
-                                             ": the file is truncated, or its header lies"));
+    return wrong(tensors.back().name,
+                 joined("expected a file of ", data_ + bytes{at}, " by its header, where this tensor ends, found ",
+                        size_, ": the file is truncated, or its header lies"));
   if (at < room && !limits_.allow_trailing)
     return wrong(joined("expected the data to end with the last tensor, ",
                         before ? shown(before->name) : std::string{"but the header names none"}, ", found ",

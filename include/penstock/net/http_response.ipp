@@ -1,6 +1,6 @@
 #pragma once
-#include <penstock/net/detail/text.hpp>
 #include <penstock/net/http_response.hpp>
+#include <penstock/net/text.hpp>
 
 PENSTOCK_BEGIN
 namespace net {

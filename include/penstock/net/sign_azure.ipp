@@ -8,8 +8,8 @@
 #include <ctime>
 #include <random>
 
-#include <penstock/net/detail/text.hpp>
 #include <penstock/net/sign_azure.hpp>
+#include <penstock/net/text.hpp>
 #include <penstock/net/url.hpp>
 
 PENSTOCK_BEGIN

@@ -31,7 +31,8 @@ struct plan_request {
 template <class Policies>
 class pipeline {
   // guard-begin: pipeline_fits
-  static_assert(detail::check_policies<Policies>::fit(), "penstock: these policies do not make a pipeline; the sentence above says which one and why");
+  static_assert(detail::check_policies<Policies>::fit(),
+                "penstock: these policies do not make a pipeline; the sentence above says which one and why");
   // guard-end: pipeline_fits
 
  public:
@@ -42,7 +43,8 @@ class pipeline {
   using plan_type = pinned_plan<typename storage_type::object>;
   using stream_type = typename device_type::stream;
 
-  explicit pipeline(storage_type s = storage_type{}, device_type d = device_type{}) : storage_(std::move(s)), device_(std::move(d)) {}
+  explicit pipeline(storage_type s = storage_type{}, device_type d = device_type{})
+      : storage_(std::move(s)), device_(std::move(d)) {}
 
   /// The maps that `plan` chooses from.
   [[nodiscard]] static constexpr std::span<map_choice const> maps() noexcept {
@@ -70,11 +72,13 @@ class pipeline {
 
   /// What one rank reads and keeps: a value; no I/O. Its `parameters` are what the engine allocates.
   /// @errors usage, config, plan
-  [[nodiscard]] result<plan_type> plan(model_type const& m, topology const& at = {}, plan_request const& request = {}) const {
+  [[nodiscard]] result<plan_type> plan(model_type const& m, topology const& at = {},
+                                       plan_request const& request = {}) const {
     auto map = choose_map(maps(), m.config, request.arch);
     if (!map) return error{map.error().kind(), m.weights.uri + ": " + map.error().message(), {.uri = m.weights.uri}};
     plan_options o;
-    o.memory_limit = request.memory_limit, o.slot = request.slot, o.lanes = request.lanes, o.storage = traits_of(storage_);
+    o.memory_limit = request.memory_limit, o.slot = request.slot, o.lanes = request.lanes,
+    o.storage = traits_of(storage_);
     auto p = make_plan(m.weights, m.config, *map, at, o);
     if (!p) return std::move(p).error();
     plan_type pinned{*std::move(p), m.objects};
@@ -93,21 +97,26 @@ class pipeline {
     using S = std::remove_reference_t<Sink>;
     if constexpr (std::is_same_v<ownership_type, ownership::place>) {
       // guard-begin: place_needs_destinations
-      static_assert(placing_sink<S>, "penstock: ownership::place needs a sink with `placement destination(parameter const&)`: where each parameter is to be written");
+      static_assert(
+          placing_sink<S>,
+          "penstock: ownership::place needs a sink with `placement destination(parameter const&)`: where each parameter is to be written");
       // guard-end: place_needs_destinations
       if constexpr (placing_sink<S>) return run(p, sink, options);
     } else if constexpr (std::is_same_v<ownership_type, ownership::borrow>) {
       constexpr bool looks = borrowing_sink<S, stream_type>;
       constexpr bool called = std::is_invocable_v<S&, parameter const&, landed_piece const&, borrowed_tensor const&>;
       // guard-begin: borrow_needs_loans
-      static_assert(looks || called, "penstock: ownership::borrow needs a sink that takes `(parameter const&, landed_piece const&, borrowed_tensor const&)`: a loan goes by const reference");
+      static_assert(
+          looks || called,
+          "penstock: ownership::borrow needs a sink that takes `(parameter const&, landed_piece const&, borrowed_tensor const&)`: a loan goes by const reference");
       // guard-end: borrow_needs_loans
       if constexpr (looks) {
         return run(p, sink, options);
       } else if constexpr (called) {
         // guard-begin: borrow_returns_no_loan
-        static_assert(may_leave_a_lease<std::invoke_result_t<S&, parameter const&, landed_piece const&, borrowed_tensor const&>>,
-                      "penstock: what this sink returns could carry the loan out of its lease: return void");
+        static_assert(
+            may_leave_a_lease<std::invoke_result_t<S&, parameter const&, landed_piece const&, borrowed_tensor const&>>,
+            "penstock: what this sink returns could carry the loan out of its lease: return void");
         // guard-end: borrow_returns_no_loan
         called_sink<S> by_call{sink};
         return run(p, by_call, options);
@@ -116,7 +125,9 @@ class pipeline {
       using M = typename ownership_type::memory_type;
       constexpr bool called = std::is_invocable_v<S&, parameter const&, owned_tensor<M>>;
       // guard-begin: own_needs_a_callable
-      static_assert(called, "penstock: ownership::own<Memory> needs a sink that is called as `sink(parameter const&, owned_tensor<Memory>)`");
+      static_assert(
+          called,
+          "penstock: ownership::own<Memory> needs a sink that is called as `sink(parameter const&, owned_tensor<Memory>)`");
       // guard-end: own_needs_a_callable
       if constexpr (called) {
         auto take = [&sink](parameter const& q, owned_tensor<M> t) { sink(q, std::move(t)); };
@@ -130,7 +141,9 @@ class pipeline {
   template <class F>
   struct called_sink {
     F& call;
-    void piece(parameter const& p, landed_piece const& w, borrowed_tensor const& t, lease<stream_type>&) { call(p, w, t); }
+    void piece(parameter const& p, landed_piece const& w, borrowed_tensor const& t, lease<stream_type>&) {
+      call(p, w, t);
+    }
   };
   template <class Sink>
   result<report> run(plan_type const& p, Sink& sink, load_options const& options) {

@@ -50,21 +50,32 @@ inline constexpr bool device_fills<ownership::own<M>, Device> = Device::template
 template <class P>
 struct check_policies {
   // guard-begin: policies_name_storage
-  static_assert(requires { typename P::storage; }, "penstock: these policies lack `using storage = ...;`: where the bytes come from");
+  static_assert(
+      requires { typename P::storage; },
+      "penstock: these policies lack `using storage = ...;`: where the bytes come from");
   // guard-end: policies_name_storage
   // guard-begin: policies_name_ownership
-  static_assert(requires { typename P::ownership; }, "penstock: these policies lack `using ownership = ...;`: borrow, place or own<Memory>");
+  static_assert(
+      requires { typename P::ownership; },
+      "penstock: these policies lack `using ownership = ...;`: borrow, place or own<Memory>");
   // guard-end: policies_name_ownership
   // guard-begin: policies_name_quant
-  static_assert(requires { typename P::quant; },
-                "penstock: these policies lack `using quant = ...;`: parameters cannot be described without quant schemes "
-                "(quant::none for a plain checkpoint)");
+  static_assert(
+      requires { typename P::quant; },
+      "penstock: these policies lack `using quant = ...;`: parameters cannot be described without quant schemes "
+      "(quant::none for a plain checkpoint)");
   // guard-end: policies_name_quant
   // guard-begin: policies_name_arch
-  static_assert(requires { typename P::arch; }, "penstock: these policies lack `using arch = ...;`: how tensors become parameters");
+  static_assert(
+      requires { typename P::arch; },
+      "penstock: these policies lack `using arch = ...;`: how tensors become parameters");
   // guard-end: policies_name_arch
   // guard-begin: policies_name_device
-  static_assert(requires { typename P::device; typename P::exchange; }, "penstock: these policies lack `device` or `exchange`: derive from penstock::defaults");
+  static_assert(
+      requires {
+        typename P::device;
+        typename P::exchange;
+      }, "penstock: these policies lack `device` or `exchange`: derive from penstock::defaults");
   // guard-end: policies_name_device
   static constexpr bool all_named = requires {
     typename P::storage;
@@ -79,17 +90,21 @@ struct check_policies {
       constexpr bool storage = check_storage<typename P::storage>();
       constexpr bool device = check_device<typename P::device>();
       // guard-begin: policies_ownership
-      static_assert(is_ownership<typename P::ownership>, "penstock: P::ownership must be ownership::borrow, ownership::place or ownership::own<Memory>");
+      static_assert(is_ownership<typename P::ownership>,
+                    "penstock: P::ownership must be ownership::borrow, ownership::place or ownership::own<Memory>");
       // guard-end: policies_ownership
       // guard-begin: policies_exchange
-      static_assert(exchange_policy<typename P::exchange>, "penstock: P::exchange must model penstock::exchange_policy");
+      static_assert(exchange_policy<typename P::exchange>,
+                    "penstock: P::exchange must model penstock::exchange_policy");
       // guard-end: policies_exchange
       if constexpr (device) {
         // guard-begin: policies_own_memory
-        static_assert(device_fills<typename P::ownership, typename P::device>, "penstock: own<Memory> allocates where P::device cannot write");
+        static_assert(device_fills<typename P::ownership, typename P::device>,
+                      "penstock: own<Memory> allocates where P::device cannot write");
         // guard-end: policies_own_memory
       }
-      return storage && device && is_ownership<typename P::ownership> && exchange_policy<typename P::exchange> && maps_of<typename P::arch, typename P::quant>().size() > 0;
+      return storage && device && is_ownership<typename P::ownership> && exchange_policy<typename P::exchange> &&
+             maps_of<typename P::arch, typename P::quant>().size() > 0;
     }
     return false;
   }

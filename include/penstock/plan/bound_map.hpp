@@ -24,9 +24,13 @@ class bound_map {
   [[nodiscard]] std::optional<hit> match(std::string_view name) const noexcept;
 
   [[nodiscard]] map_view const& map() const noexcept { return map_; }
-  [[nodiscard]] arch::rule const& rule_of(std::size_t line) const noexcept { return map_.rules()[map_.lines()[line].rule]; }
+  [[nodiscard]] arch::rule const& rule_of(std::size_t line) const noexcept {
+    return map_.rules()[map_.lines()[line].rule];
+  }
   [[nodiscard]] bound_rule const& bound_of(std::size_t line) const noexcept { return bound_[map_.lines()[line].rule]; }
-  [[nodiscard]] std::string_view suffix_of(std::size_t line) const noexcept { return map_.suffixes()[map_.lines()[line].suffix]; }
+  [[nodiscard]] std::string_view suffix_of(std::size_t line) const noexcept {
+    return map_.suffixes()[map_.lines()[line].suffix];
+  }
   [[nodiscard]] std::vector<bound_rule> const& bound() const& noexcept { return bound_; }
   /// Is this line's tensor expected or possible under this config?
   [[nodiscard]] bool possible(std::size_t line) const noexcept {
@@ -50,10 +54,8 @@ inline std::string filled_in(std::string_view pattern, u64 a, u64 b) {
   std::string s;
   bool first = true;
   for (char c : pattern)
-    if (c == '*')
-      s += std::to_string(first ? a : b), first = false;
-    else
-      s += c;
+    if (c == '*') s += std::to_string(first ? a : b), first = false;
+    else s += c;
   return s;
 }
 
@@ -71,15 +73,18 @@ inline result<bound_map> bound_map::bind(map_view const& map, model_config const
     if (auto const n = config.number(key)) return *n;
     if (!missing) {
       auto const name = arch::name_of(*asking);
-      missing = error{error_kind::config, "expected the number \"" + std::string{key} + "\" in config.json, which " + std::string{name.view()} +
-                                              " of architecture " + std::string{map.arch_name()} + " needs, found none; correct config.json or choose another --arch"};
+      missing =
+          error{error_kind::config, "expected the number \"" + std::string{key} + "\" in config.json, which " +
+                                        std::string{name.view()} + " of architecture " + std::string{map.arch_name()} +
+                                        " needs, found none; correct config.json or choose another --arch"};
     }
     return 0;
   };
   for (auto const& r : map.rules()) {
     asking = &r;
     bound_rule b;
-    b.active = r.what != arch::rule::removed && (!r.conditional || r.only_if.value(number)) && (r.not_if.zero() || !r.not_if.value(number));
+    b.active = r.what != arch::rule::removed && (!r.conditional || r.only_if.value(number)) &&
+               (r.not_if.zero() || !r.not_if.value(number));
     if (b.active) {
       for (unsigned w = 0; w < 2; ++w) b.lo[w] = r.each[w].lo.value(number), b.hi[w] = r.each[w].hi.value(number);
       b.n = r.n.value(number), b.k = r.k.value(number), b.inner = r.inner.value(number);
@@ -92,7 +97,8 @@ inline result<bound_map> bound_map::bind(map_view const& map, model_config const
   for (auto const& b : m.bound_)
     for (unsigned w = 0; w < 2; ++w)
       if (b.hi[w] > 1'000'000)
-        return error{error_kind::config, "expected at most a million layers or experts, found " + std::to_string(b.hi[w]) + " in config.json"};
+        return error{error_kind::config, "expected at most a million layers or experts, found " +
+                                             std::to_string(b.hi[w]) + " in config.json"};
   return m;
 }
 

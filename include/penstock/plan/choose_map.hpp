@@ -17,10 +17,8 @@ struct map_choice {
 namespace detail {
 template <class Arch>
 constexpr std::span<std::string_view const> classes_of() {
-  if constexpr (requires { std::span<std::string_view const>{Arch::classes}; })
-    return Arch::classes;
-  else
-    return {};
+  if constexpr (requires { std::span<std::string_view const>{Arch::classes}; }) return Arch::classes;
+  else return {};
 }
 template <class Arch, class Quant>
 struct map_choices {
@@ -50,11 +48,13 @@ constexpr std::span<map_choice const> maps_of() noexcept {
 /// The map with the name `wanted`; where that is empty, the one for config.json's architecture.
 ///
 /// @errors usage: no map of that name; config: no map for the architecture, or config.json names none
-inline result<map_view> choose_map(std::span<map_choice const> from, model_config const& config, std::string_view wanted = {}) {
+inline result<map_view> choose_map(std::span<map_choice const> from, model_config const& config,
+                                   std::string_view wanted = {}) {
   if (!wanted.empty()) {
     for (auto const& c : from)
       if (c.map.arch_name() == wanted) return c.map;
-    return error{error_kind::usage, "expected one of the architectures " + detail::names_of(from) + ", found \"" + std::string{wanted} + "\""};
+    return error{error_kind::usage, "expected one of the architectures " + detail::names_of(from) + ", found \"" +
+                                        std::string{wanted} + "\""};
   }
   if (from.size() == 1 && from[0].classes.empty()) return from[0].map;
   auto const found = config.architecture();
@@ -62,11 +62,14 @@ inline result<map_view> choose_map(std::span<map_choice const> from, model_confi
     for (auto const& name : c.classes)
       if (name == found) return c.map;
   if (found.empty())
-    return error{error_kind::config, "expected \"architectures\" in config.json, found none; name one of the architectures " + detail::names_of(from)};
+    return error{error_kind::config,
+                 "expected \"architectures\" in config.json, found none; name one of the architectures " +
+                     detail::names_of(from)};
   std::string classes;
   for (auto const& c : from)
     for (auto const& name : c.classes) classes += (classes.empty() ? "" : ", ") + std::string{name};
-  return error{error_kind::config, "expected an architecture that is known here (" + classes + "), found \"" + std::string{found} + "\" in config.json; name one of " +
-                                       detail::names_of(from) + " if its tensors are alike, or derive a map"};
+  return error{error_kind::config, "expected an architecture that is known here (" + classes + "), found \"" +
+                                       std::string{found} + "\" in config.json; name one of " + detail::names_of(from) +
+                                       " if its tensors are alike, or derive a map"};
 }
 PENSTOCK_END

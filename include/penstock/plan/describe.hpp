@@ -44,10 +44,8 @@ inline std::string to_json(plan const& p, plan_read const& r) {
   {
     detail::json_object o(text);
     o.add("rank", p.rank);
-    if (r.object == no_object)
-      o.key("object") += "null";
-    else
-      o.add("object", p.objects[index_of(r.object)]);
+    if (r.object == no_object) o.key("object") += "null";
+    else o.add("object", p.objects[index_of(r.object)]);
     o.add("first", r.first), o.add("bytes", r.size);
     o.key("copies") += '[';
     for (u32 i = r.copies; i < r.copies_end; ++i) {

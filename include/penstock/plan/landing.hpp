@@ -7,11 +7,11 @@ PENSTOCK_BEGIN
 namespace detail {
 /// Which box of a checkpoint tensor goes where in its parameter, in stored elements. Computed once for a table line.
 struct landing {
-  unsigned axes = 0;                              ///< 1 or 2; further dimensions are `inner`
-  std::array<u64, 2> stored_extents{1, 1};        ///< of the tensor, as it must be in the file
-  std::array<extent, 2> source{};                 ///< what this rank takes of it
-  std::array<u64, 2> first{};                     ///< where that begins in the parameter
-  std::array<u64, 2> local{};                     ///< what this piece occupies there; more than it takes: zeros
+  unsigned axes = 0;                        ///< 1 or 2; further dimensions are `inner`
+  std::array<u64, 2> stored_extents{1, 1};  ///< of the tensor, as it must be in the file
+  std::array<extent, 2> source{};           ///< what this rank takes of it
+  std::array<u64, 2> first{};               ///< where that begins in the parameter
+  std::array<u64, 2> local{};               ///< what this piece occupies there; more than it takes: zeros
   std::array<u64, 2> parameter_extents{1, 1};
   u64 inner = 1;
 
@@ -28,7 +28,8 @@ struct landing {
 inline std::optional<quant::part> part_of(bound_map const& m, std::size_t line, std::size_t scheme) noexcept {
   auto const& r = m.rule_of(line);
   if (r.what == arch::rule::tensor)
-    return quant::part{"", r.type, {quant::out, r.rank > 1 ? quant::in : quant::axis{}}, quant::part::payload, r.may_be_absent};
+    return quant::part{
+        "", r.type, {quant::out, r.rank > 1 ? quant::in : quant::axis{}}, quant::part::payload, r.may_be_absent};
   if (m.is_bias(line)) return quant::bias;
   auto const& s = m.map().schemes()[r.never_quantised ? 0 : scheme];
   for (std::size_t i = 0; i < s.count; ++i)
@@ -37,7 +38,8 @@ inline std::optional<quant::part> part_of(bound_map const& m, std::size_t line, 
 }
 
 /// @errors plan: what does not divide; config: a number that the scheme needs is not there
-inline result<landing> land(bound_map const& m, std::size_t line, quant::part const& p, model_config const& config, topology const& at) {
+inline result<landing> land(bound_map const& m, std::size_t line, quant::part const& p, model_config const& config,
+                            topology const& at) {
   auto const rules = m.map().rules();
   auto const& r = m.rule_of(line);
   landing l;
@@ -49,7 +51,8 @@ inline result<landing> land(bound_map const& m, std::size_t line, quant::part co
   std::optional<error> missing;
   auto number = [&](char const* key) -> u64 {
     if (auto const n = config.number(key)) return *n;
-    missing = error{error_kind::config, "expected the number \"" + std::string{key} + "\" in the quantisation config, found none"};
+    missing = error{error_kind::config,
+                    "expected the number \"" + std::string{key} + "\" in the quantisation config, found none"};
     return 1;
   };
   for (unsigned d = 0; d < 2; ++d) {
@@ -75,7 +78,8 @@ inline result<landing> land(bound_map const& m, std::size_t line, quant::part co
     if (a.of == quant::axis::out_features && r.pieces > 1) {  // pieces stack along N, by stored extents
       u64 before = 0, all = 0;
       for (std::size_t i = 0; i < rules.size(); ++i)
-        if (m.bound()[i].active && rules[i].live() && rules[i].to == r.to && rules[i].pieces == r.pieces && arch::same_scope(rules[i], r)) {
+        if (m.bound()[i].active && rules[i].live() && rules[i].to == r.to && rules[i].pieces == r.pieces &&
+            arch::same_scope(rules[i], r)) {
           auto const other = one(i);
           if (!other) return other.error();
           all += other->local;

@@ -17,7 +17,8 @@ PENSTOCK_BEGIN
 ///         the map reads; plan: sizes that do not divide, unknown, missing or duplicate tensors, a limit or slot too small
 /// @threads any; the arguments are only read
 /// @cost   one pass over each tensor's name and one look-up, then O(reads)
-result<plan> make_plan(checkpoint const& weights, model_config const& config, map_view const& map, topology const& at, plan_options const& options = {});
+result<plan> make_plan(checkpoint const& weights, model_config const& config, map_view const& map, topology const& at,
+                       plan_options const& options = {});
 PENSTOCK_END
 
 #ifndef PENSTOCK_SEPARATE_COMPILATION

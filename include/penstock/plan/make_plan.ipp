@@ -25,12 +25,14 @@ class input_hasher {
   arch::fnv h_;
 };
 
-PENSTOCK_INLINE u64 hash_of_inputs(checkpoint const& weights, model_config const& config, map_view const& map, topology const& at, plan_options const& o) {
+PENSTOCK_INLINE u64 hash_of_inputs(checkpoint const& weights, model_config const& config, map_view const& map,
+                                   topology const& at, plan_options const& o) {
   input_hasher h;
   h.add(u64{PENSTOCK_VERSION_MAJOR} << 32 | u64{PENSTOCK_VERSION_MINOR} << 16 | PENSTOCK_VERSION_PATCH);
   for (auto const& s : weights.shards) h.add(s.name), h.add(s.size.count), h.add(s.version);
   for (auto const& t : weights.tensors) {
-    h.add(t.name), h.add(static_cast<u64>(t.type)), h.add(index_of(t.shard)), h.add(t.where.first.count), h.add(t.where.size.count);
+    h.add(t.name), h.add(static_cast<u64>(t.type)), h.add(index_of(t.shard)), h.add(t.where.first.count),
+        h.add(t.where.size.count);
     for (auto const e : t.shape.extents()) h.add(e);
   }
   h.add(config.fingerprint());
@@ -38,7 +40,8 @@ PENSTOCK_INLINE u64 hash_of_inputs(checkpoint const& weights, model_config const
   for (auto const& s : map.schemes()) h.add(s.name);
   for (auto const& r : map.rules()) {
     auto const from = arch::name_of(r), to = arch::target_of(r);
-    h.add(from.view()), h.add(to.view()), h.add(static_cast<u64>(r.how)), h.add(static_cast<u64>(r.over)), h.add(u64{r.piece} << 8 | r.pieces);
+    h.add(from.view()), h.add(to.view()), h.add(static_cast<u64>(r.how)), h.add(static_cast<u64>(r.over)),
+        h.add(u64{r.piece} << 8 | r.pieces);
   }
   h.add(at.tp), h.add(at.ep), h.add(at.pp);
   for (auto const& g : at.groups) h.add(g ? g->size : 0);
@@ -50,12 +53,20 @@ PENSTOCK_INLINE result<void> check_topology(topology const& at) {
   auto no = [](std::string expected, std::string found) {
     return error{error_kind::plan, "expected " + std::move(expected) + ", found " + std::move(found)};
   };
-  if (!at.tp || !at.ep || !at.pp) return no("tp, ep and pp of at least 1", "tp " + std::to_string(at.tp) + ", ep " + std::to_string(at.ep) + ", pp " + std::to_string(at.pp));
-  if (at.tp % at.ep) return no("an ep that divides tp " + std::to_string(at.tp), "ep " + std::to_string(at.ep) + "; sizes that would do: " + divisors_of(at.tp));
-  if (at.pp != 1) return no("pp 1 (this version divides a model over tensor and expert parallel ranks, not into stages)", "pp " + std::to_string(at.pp));
+  if (!at.tp || !at.ep || !at.pp)
+    return no("tp, ep and pp of at least 1",
+              "tp " + std::to_string(at.tp) + ", ep " + std::to_string(at.ep) + ", pp " + std::to_string(at.pp));
+  if (at.tp % at.ep)
+    return no("an ep that divides tp " + std::to_string(at.tp),
+              "ep " + std::to_string(at.ep) + "; sizes that would do: " + divisors_of(at.tp));
+  if (at.pp != 1)
+    return no("pp 1 (this version divides a model over tensor and expert parallel ranks, not into stages)",
+              "pp " + std::to_string(at.pp));
   if (at.rank >= at.ranks()) return no("a rank below " + std::to_string(at.ranks()), "rank " + std::to_string(at.rank));
   for (auto const& g : at.groups)
-    if (g && (!g->size || g->rank >= g->size)) return no("a place inside its group of ranks", "rank " + std::to_string(g->rank) + " of " + std::to_string(g->size));
+    if (g && (!g->size || g->rank >= g->size))
+      return no("a place inside its group of ranks",
+                "rank " + std::to_string(g->rank) + " of " + std::to_string(g->size));
   return {};
 }
 
@@ -67,7 +78,8 @@ PENSTOCK_INLINE result<void> check_declaration(model_config const& config, map_v
     if (s.name == declared->method) return {};
   std::string allowed;
   for (auto const& s : map.schemes()) allowed += (allowed.empty() ? "" : ", ") + std::string{s.name};
-  return error{error_kind::config, "config.json declares quantisation \"" + declared->method + "\" in " + declared->where + "; expected one of the schemes " + allowed +
+  return error{error_kind::config, "config.json declares quantisation \"" + declared->method + "\" in " +
+                                       declared->where + "; expected one of the schemes " + allowed +
                                        "; add the scheme that reads it to the pipeline's quant policy"};
 }
 
@@ -76,7 +88,8 @@ PENSTOCK_INLINE std::vector<transfer> take_as_stored(checkpoint const& weights, 
   std::vector<transfer> all;
   for (auto const& t : weights.tensors) {
     parameter q;
-    q.name = t.name, q.type = t.type, q.shape = t.shape, q.size = t.where.size, q.id = param_id{static_cast<u32>(p.parameters.size())};
+    q.name = t.name, q.type = t.type, q.shape = t.shape, q.size = t.where.size,
+    q.id = param_id{static_cast<u32>(p.parameters.size())};
     u64 rows = 1;
     for (unsigned d = 0; d + 1 < t.shape.rank(); ++d) rows *= t.shape[d];
     q.row = rows && q.size.count % rows == 0 ? bytes{q.size.count / rows} : q.size;
@@ -87,7 +100,9 @@ PENSTOCK_INLINE std::vector<transfer> take_as_stored(checkpoint const& weights, 
     p.parameters.push_back(std::move(q));
   }
   p.layers = 1;
-  std::sort(all.begin(), all.end(), [](transfer const& a, transfer const& b) { return a.object != b.object ? a.object < b.object : a.from < b.from; });
+  std::sort(all.begin(), all.end(), [](transfer const& a, transfer const& b) {
+    return a.object != b.object ? a.object < b.object : a.from < b.from;
+  });
   return all;
 }
 
@@ -98,21 +113,27 @@ PENSTOCK_INLINE result<void> every_byte_once(plan const& p) {
   for (auto const& c : p.copies) written[c.to] += u64{c.rows} * c.width;
   for (auto const& q : p.parameters)
     if (written[index_of(q.id)] != q.size.count)
-      return error{error_kind::plan, "parameter \"" + q.name + "\": expected " + std::to_string(q.size.count) + " bytes, found tensors for " +
-                                         std::to_string(written[index_of(q.id)]) + "; this weight map does not describe the parameter completely"};
+      return error{error_kind::plan, "parameter \"" + q.name + "\": expected " + std::to_string(q.size.count) +
+                                         " bytes, found tensors for " + std::to_string(written[index_of(q.id)]) +
+                                         "; this weight map does not describe the parameter completely"};
   return {};
 }
 }  // namespace detail
 
-PENSTOCK_INLINE result<plan> make_plan(checkpoint const& weights, model_config const& config, map_view const& map, topology const& at, plan_options const& o) {
+PENSTOCK_INLINE result<plan> make_plan(checkpoint const& weights, model_config const& config, map_view const& map,
+                                       topology const& at, plan_options const& o) {
   auto const begin = std::chrono::steady_clock::now();
   if (auto r = detail::check_topology(at); !r) return std::move(r).error();
   if (auto r = detail::check_declaration(config, map); !r) return std::move(r).error();
-  if (weights.tensors.size() > ~u32{} / 4) return error{error_kind::plan, "expected at most a billion tensors, found " + std::to_string(weights.tensors.size())};
+  if (weights.tensors.size() > ~u32{} / 4)
+    return error{error_kind::plan,
+                 "expected at most a billion tensors, found " + std::to_string(weights.tensors.size())};
   plan p;
   p.uri = weights.uri, p.rank = at.rank, p.ranks = at.ranks();
   for (auto const& s : weights.shards) p.objects.push_back(s.name);
-  if (weights.ignored) p.notices.push_back(std::to_string(weights.ignored) + (weights.ignored == 1 ? " tensor" : " tensors") + " ignored: the index gives another file for the same name, or none");
+  if (weights.ignored)
+    p.notices.push_back(std::to_string(weights.ignored) + (weights.ignored == 1 ? " tensor" : " tensors") +
+                        " ignored: the index gives another file for the same name, or none");
 
   std::vector<detail::transfer> transfers;
   if (map.identity()) {

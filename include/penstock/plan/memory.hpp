@@ -36,25 +36,19 @@ inline result<memory_division> divide_memory(plan_options const& o, bytes kept) 
   };
   bytes const comfortable = o.slot.count ? m.slot : mebibytes(1);
   while (!settle()) {
-    if (m.slot > comfortable)
-      m.slot = bytes{m.slot.count / 2};
-    else if (m.lanes > 1)
-      m.lanes = (m.lanes + 1) / 2;
-    else if (m.depth > 2)
-      m.depth = (m.depth + 1) / 2;
-    else if (!o.slot.count && m.slot > bytes{65536})
-      m.slot = bytes{m.slot.count / 2};
-    else if (m.depth > 1)
-      m.depth = 1;
-    else if (!o.slot.count && m.slot > least)
-      m.slot = bytes{m.slot.count / 2};
-    else
-      break;
+    if (m.slot > comfortable) m.slot = bytes{m.slot.count / 2};
+    else if (m.lanes > 1) m.lanes = (m.lanes + 1) / 2;
+    else if (m.depth > 2) m.depth = (m.depth + 1) / 2;
+    else if (!o.slot.count && m.slot > bytes{65536}) m.slot = bytes{m.slot.count / 2};
+    else if (m.depth > 1) m.depth = 1;
+    else if (!o.slot.count && m.slot > least) m.slot = bytes{m.slot.count / 2};
+    else break;
   }
   if (m.total() > m.limit) m.slots = 1;
   if (m.total() > m.limit)
-    return error{error_kind::plan, "expected a memory limit of at least " + in_bytes(m.total()) + " (slots " + in_bytes(m.ring()) + ", transport " +
-                                       in_bytes(m.transport) + ", kept " + in_bytes(m.kept) + "), found " + in_bytes(m.limit) +
+    return error{error_kind::plan, "expected a memory limit of at least " + in_bytes(m.total()) + " (slots " +
+                                       in_bytes(m.ring()) + ", transport " + in_bytes(m.transport) + ", kept " +
+                                       in_bytes(m.kept) + "), found " + in_bytes(m.limit) +
                                        "; raise the limit or choose a smaller slot"};
   return m;
 }

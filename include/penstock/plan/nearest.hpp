@@ -48,10 +48,8 @@ inline std::string nearest_name(map_view const& map, std::string_view unknown) {
   std::string filled;
   std::size_t n = 0;
   for (char c : best) {
-    if (c == '*')
-      filled += n < numbers.size() ? numbers[n++] : "*";
-    else
-      filled += c;
+    if (c == '*') filled += n < numbers.size() ? numbers[n++] : "*";
+    else filled += c;
   }
   return filled;
 }

@@ -15,24 +15,24 @@ struct parameter {
   std::string name;
   dtype type{};
   penstock::shape shape;
-  bytes size;          ///< tight, row-major
-  bytes row;           ///< of the innermost dimension; `size` for rank 0 and 1
+  bytes size;  ///< tight, row-major
+  bytes row;   ///< of the innermost dimension; `size` for rank 0 and 1
   layer_id layer{};
   param_id id{};
-  u32 pieces = 0;      ///< copies that write it; 0: complete from the start
+  u32 pieces = 0;  ///< copies that write it; 0: complete from the start
 };
 
 /// One box of a read's bytes and where it goes: `rows` rows of `width` bytes. Never computed while loading.
 struct plan_copy {
   enum class what : u8 { place, keep, step } kind = what::place;
-  u32 to = 0;                  ///< the parameter; for keep: the group
-  group_id group = no_group;   ///< for step: the group whose kept bytes it needs
-  u32 from = 0;                ///< offset in the read, bytes
-  u32 width = 0;               ///< bytes of a row
+  u32 to = 0;                 ///< the parameter; for keep: the group
+  group_id group = no_group;  ///< for step: the group whose kept bytes it needs
+  u32 from = 0;               ///< offset in the read, bytes
+  u32 width = 0;              ///< bytes of a row
   u32 rows = 1;
-  u32 from_pitch = 0;          ///< bytes from row to row in the read
-  u64 at = 0;                  ///< offset in the parameter, or in the group's kept bytes
-  u64 at_pitch = 0;            ///< bytes from row to row there
+  u32 from_pitch = 0;  ///< bytes from row to row in the read
+  u64 at = 0;          ///< offset in the parameter, or in the group's kept bytes
+  u64 at_pitch = 0;    ///< bytes from row to row there
 
   constexpr param_id parameter() const noexcept { return param_id{to}; }
   constexpr group_id kept_in() const noexcept { return group_id{to}; }
@@ -44,29 +44,29 @@ static_assert(sizeof(plan_copy) <= 64);
 /// One range of one object, at most a slot long. `object == no_object`: these bytes are zeros and nothing is read.
 struct plan_read {
   object_id object = no_object;
-  u32 size = 0;        ///< bytes
-  u64 first = 0;       ///< offset in the object
-  u32 copies = 0;      ///< its copies: plan.copies[copies, copies_end), ordered by `from`
+  u32 size = 0;    ///< bytes
+  u64 first = 0;   ///< offset in the object
+  u32 copies = 0;  ///< its copies: plan.copies[copies, copies_end), ordered by `from`
   u32 copies_end = 0;
 };
 
 /// Small tensors that wait, owned, and the steps that large ones take past them, in place in their slot.
 struct plan_group {
-  u32 size = 0;        ///< kept bytes
-  u32 keeps = 0;       ///< copies of kind keep
-  u32 steps = 0;       ///< copies of kind step
+  u32 size = 0;   ///< kept bytes
+  u32 keeps = 0;  ///< copies of kind keep
+  u32 steps = 0;  ///< copies of kind step
   /// Runs a step on `n` bytes of a piece, in place. Must not throw.
   void (*run)(std::byte const* kept, std::byte* piece, std::size_t n, plan_copy const&) = nullptr;
 };
 
 /// How the memory limit is divided before the first byte.
 struct memory_division {
-  u32 lanes = 1;             ///< threads
-  u32 slots = 2;             ///< of each lane
-  u32 depth = 1;             ///< reads outstanding in each lane
+  u32 lanes = 1;  ///< threads
+  u32 slots = 2;  ///< of each lane
+  u32 depth = 1;  ///< reads outstanding in each lane
   bytes slot = mebibytes(4);
-  bytes transport;           ///< estimate for all lanes
-  bytes kept;                ///< peak of kept bytes, when reads finish one after the other
+  bytes transport;  ///< estimate for all lanes
+  bytes kept;       ///< peak of kept bytes, when reads finish one after the other
   bytes limit;
 
   /// From slot to slot: whole pages, so that no two owners share a cache line.
@@ -77,25 +77,25 @@ struct memory_division {
 
 /// What to read and where it goes on one rank: a pure value, without addresses.
 struct plan {
-  std::string uri;                     ///< of the checkpoint, for messages
-  std::vector<std::string> objects;    ///< names of the shards, by object_id
-  std::vector<plan_read> reads;        ///< in the order of admission
+  std::string uri;                   ///< of the checkpoint, for messages
+  std::vector<std::string> objects;  ///< names of the shards, by object_id
+  std::vector<plan_read> reads;      ///< in the order of admission
   std::vector<plan_copy> copies;
   std::vector<plan_group> groups;
   std::vector<parameter> parameters;
-  u32 layers = 0;                      ///< layer_id runs over [0, layers)
+  u32 layers = 0;  ///< layer_id runs over [0, layers)
   memory_division memory;
 
   u32 rank = 0;
   u32 ranks = 1;
-  u64 input_hash = 0;                  ///< of checkpoint, map, config, topology and options: equal on all ranks
-  bytes needed;                        ///< what the copies take out of the reads; zeros not counted
-  bytes read;                          ///< sum of the reads
-  bytes discarded;                     ///< read and not needed
-  u64 requests = 0;                    ///< reads of objects
-  u64 tensors = 0;                     ///< checkpoint tensors that are read
-  double seconds = 0;                  ///< spent planning
-  std::vector<std::string> notices;    ///< e.g. "1 tensor ignored"
+  u64 input_hash = 0;                ///< of checkpoint, map, config, topology and options: equal on all ranks
+  bytes needed;                      ///< what the copies take out of the reads; zeros not counted
+  bytes read;                        ///< sum of the reads
+  bytes discarded;                   ///< read and not needed
+  u64 requests = 0;                  ///< reads of objects
+  u64 tensors = 0;                   ///< checkpoint tensors that are read
+  double seconds = 0;                ///< spent planning
+  std::vector<std::string> notices;  ///< e.g. "1 tensor ignored"
   std::vector<std::pair<std::string, param_id>> aliases;  ///< names that mean another's parameter: a tied head
 
   /// By its name or an alias of it; null where there is none. @cost linear in the parameters

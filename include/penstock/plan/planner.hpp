@@ -32,8 +32,8 @@ class planner {
   };
   /// The parameters that a line writes, one for each layer, together with the other pieces of them.
   struct family {
-    std::size_t line = 0;            ///< the first of its lines
-    std::vector<u32> parameters{};   ///< by layer, from the first of its layers
+    std::size_t line = 0;           ///< the first of its lines
+    std::vector<u32> parameters{};  ///< by layer, from the first of its layers
   };
 
   result<void> land_lines();
@@ -56,7 +56,7 @@ class planner {
   std::vector<std::size_t> order_;  ///< lines in the order of the map
   std::vector<hit> hits_;           ///< for each tensor
   std::vector<family> families_;
-  std::vector<u32> giver_;          ///< for each parameter, the tensor that gave it its dtype
+  std::vector<u32> giver_;  ///< for each parameter, the tensor that gave it its dtype
   std::vector<transfer> transfers_;
 };
 }  // namespace detail

@@ -10,22 +10,25 @@ inline constexpr u32 no_tensor = ~u32{};
 PENSTOCK_INLINE extent planner::experts_here(u64 count) const noexcept {
   auto const block = at_.expert_block();
   u64 const each = count / block.size, more = count % block.size;
-  return {block.rank * each + std::min<u64>(block.rank, more), each + (block.rank < more)};  // the first blocks own one more
+  return {block.rank * each + std::min<u64>(block.rank, more),
+          each + (block.rank < more)};  // the first blocks own one more
 }
 
 PENSTOCK_INLINE error planner::unknown(checkpoint_tensor const& t) const {
   auto const nearest = nearest_name(map_.map(), t.name);
   return error{error_kind::plan,
-               "expected the tensors of architecture " + std::string{map_.map().arch_name()} + ", found unknown tensor \"" + t.name + "\" in " +
-                   weights_.shards[index_of(t.shard)].name + (nearest.empty() ? "" : "; the nearest known name is \"" + nearest + "\"") +
+               "expected the tensors of architecture " + std::string{map_.map().arch_name()} +
+                   ", found unknown tensor \"" + t.name + "\" in " + weights_.shards[index_of(t.shard)].name +
+                   (nearest.empty() ? "" : "; the nearest known name is \"" + nearest + "\"") +
                    "; choose another --arch, or derive a map that takes or skips it",
                {weights_.uri, t.name, t.where, 0, 0, {}, {}, -1}};
 }
 
-PENSTOCK_INLINE error planner::contradiction(checkpoint_tensor const& t, std::string const& expected, std::string const& found) const {
+PENSTOCK_INLINE error planner::contradiction(checkpoint_tensor const& t, std::string const& expected,
+                                             std::string const& found) const {
   return error{error_kind::config,
-               "tensor \"" + t.name + "\" in " + weights_.shards[index_of(t.shard)].name + ": expected " + expected + ", found " + found +
-                   "; config.json and the weights must belong to one model",
+               "tensor \"" + t.name + "\" in " + weights_.shards[index_of(t.shard)].name + ": expected " + expected +
+                   ", found " + found + "; config.json and the weights must belong to one model",
                {weights_.uri, t.name, t.where, 0, 0, {}, {}, -1}};
 }
 
@@ -52,7 +55,8 @@ PENSTOCK_INLINE result<void> planner::land_lines() {
     if (!where) return std::move(where).error();
     l.where = *where, l.type = p->type, l.wanted = true, l.required = !p->optional && !r.may_be_absent;
     auto const target = arch::target_of(r, map_.suffix_of(i));
-    auto const [found, fresh] = by_target.try_emplace({std::string{target.view()}, b.lo[0]}, static_cast<u32>(families_.size()));
+    auto const [found, fresh] =
+        by_target.try_emplace({std::string{target.view()}, b.lo[0]}, static_cast<u32>(families_.size()));
     if (fresh) families_.push_back({i, {}});
     l.family = found->second;
   }
@@ -83,7 +87,8 @@ PENSTOCK_INLINE void planner::number_parameters() {
   for (u64 layer = 0; layer < layers; ++layer)
     for (auto& f : families_) {
       auto const& b = map_.bound_of(f.line);
-      if (!map_.rule_of(f.line).path[1].empty() && layer >= b.lo[0] && layer < b.hi[0]) add(f, layer, layer_id{static_cast<u32>(layer)});
+      if (!map_.rule_of(f.line).path[1].empty() && layer >= b.lo[0] && layer < b.hi[0])
+        add(f, layer, layer_id{static_cast<u32>(layer)});
     }
   plan_.layers = static_cast<u32>(layers) + 1;
   giver_.assign(plan_.parameters.size(), no_tensor);
@@ -94,10 +99,13 @@ PENSTOCK_INLINE result<void> planner::take(checkpoint_tensor const& t, hit const
   auto const& l = lines_[h.line];
   auto const& r = map_.rule_of(h.line);
   if (!fits(l.type, t.type))
-    return contradiction(t, l.type == dtype::any_float ? "BF16, F16 or F32 (scheme none)" : std::string{name_of(l.type)}, std::string{name_of(t.type)});
+    return contradiction(t,
+                         l.type == dtype::any_float ? "BF16, F16 or F32 (scheme none)" : std::string{name_of(l.type)},
+                         std::string{name_of(t.type)});
   auto const& w = l.where;
   auto const expected = w.stored_shape(r.rank);
-  if (!(t.shape == expected)) return contradiction(t, "shape " + to_string(expected) + " by config.json", to_string(t.shape));
+  if (!(t.shape == expected))
+    return contradiction(t, "shape " + to_string(expected) + " by config.json", to_string(t.shape));
   u64 expert = h.index[1];
   if (r.stacked) {
     auto const mine = experts_here(l.experts);
@@ -111,16 +119,20 @@ PENSTOCK_INLINE result<void> planner::take(checkpoint_tensor const& t, hit const
     giver_[number] = self, p.type = t.type;
   } else if (p.type != t.type) {
     auto const& other = weights_.tensors[giver_[number]];
-    return error{error_kind::plan, "parameter \"" + p.name + "\": its pieces differ in dtype: \"" + other.name + "\" is " + std::string{name_of(other.type)} +
-                                       ", \"" + t.name + "\" is " + std::string{name_of(t.type)} + "; all pieces of one parameter must agree",
+    return error{error_kind::plan,
+                 "parameter \"" + p.name + "\": its pieces differ in dtype: \"" + other.name + "\" is " +
+                     std::string{name_of(other.type)} + ", \"" + t.name + "\" is " + std::string{name_of(t.type)} +
+                     "; all pieces of one parameter must agree",
                  {weights_.uri, t.name, t.where, 0, 0, {}, {}, -1}};
   }
   u64 const bits = bits_of(t.type) * w.inner;
   bool const flat = w.axes < 2;
-  u64 const width_bits = (flat ? w.source[0].count : w.source[1].count) * bits, shift_bits = (flat ? w.source[0].first : w.source[1].first) * bits;
+  u64 const width_bits = (flat ? w.source[0].count : w.source[1].count) * bits,
+            shift_bits = (flat ? w.source[0].first : w.source[1].first) * bits;
   u64 const to_bits = (flat ? w.first[0] : w.first[1]) * bits, row_bits = (flat ? 1 : w.stored_extents[1]) * bits;
   if (width_bits % 8 || shift_bits % 8 || to_bits % 8 || (!flat && row_bits % 8))
-    return error{error_kind::plan, "tensor \"" + t.name + "\" (" + std::string{name_of(t.type)} + "): the share of rank " + std::to_string(at_.rank) +
+    return error{error_kind::plan, "tensor \"" + t.name + "\" (" + std::string{name_of(t.type)} +
+                                       "): the share of rank " + std::to_string(at_.rank) +
                                        " is no whole number of bytes; choose another tp"};
   transfer x;
   x.object = t.shard, x.to = p.id, x.width = width_bits / 8;
@@ -162,7 +174,10 @@ PENSTOCK_INLINE result<void> planner::match_tensors() {
     u64 const layer = map_.rule_of(h->line).path[1].empty() ? 0 : h->index[0] - map_.bound_of(h->line).lo[0];
     u64 const expert = map_.rule_of(h->line).path[2].empty() ? 0 : h->index[1];
     auto bit = l.seen[layer * l.experts + expert];
-    if (bit) return error{error_kind::plan, "found tensor \"" + t.name + "\" twice; expected each tensor once", {weights_.uri, t.name, t.where, 0, 0, {}, {}, -1}};
+    if (bit)
+      return error{error_kind::plan,
+                   "found tensor \"" + t.name + "\" twice; expected each tensor once",
+                   {weights_.uri, t.name, t.where, 0, 0, {}, {}, -1}};
     bit = true;
   }
   return {};
@@ -183,11 +198,14 @@ PENSTOCK_INLINE result<void> planner::nothing_is_missing() const {
       continue;
     }
     for (u64 at = 0; at < l.seen.size(); ++at)
-      if (!l.seen[at] && ++missing <= most) names += (names.empty() ? "\"" : ", \"") + map_.name(i, {lo + at / l.experts, at % l.experts}) + "\"";
+      if (!l.seen[at] && ++missing <= most)
+        names += (names.empty() ? "\"" : ", \"") + map_.name(i, {lo + at / l.experts, at % l.experts}) + "\"";
   }
   if (!missing) return {};
-  return error{error_kind::plan, "expected " + std::to_string(missing) + " more tensor(s) by config.json and architecture " + std::string{map_.map().arch_name()} +
-                                     ", found none of that name: " + names + (missing > most ? ", ..." : "") + "; the checkpoint is incomplete, or not of this architecture",
+  return error{error_kind::plan,
+               "expected " + std::to_string(missing) + " more tensor(s) by config.json and architecture " +
+                   std::string{map_.map().arch_name()} + ", found none of that name: " + names +
+                   (missing > most ? ", ..." : "") + "; the checkpoint is incomplete, or not of this architecture",
                {weights_.uri, {}, {}, 0, 0, {}, {}, -1}};
 }
 
@@ -232,8 +250,9 @@ PENSTOCK_INLINE result<std::vector<transfer>> planner::run() {
     u64 const last = p.shape.rank() ? p.shape[p.shape.rank() - 1] : 1;
     p.row = p.shape.rank() < 2 ? p.size : bytes{last * bits_of(p.type) / 8};
   }
-  std::sort(transfers_.begin(), transfers_.end(),
-            [](transfer const& a, transfer const& b) { return a.object != b.object ? a.object < b.object : a.from < b.from; });
+  std::sort(transfers_.begin(), transfers_.end(), [](transfer const& a, transfer const& b) {
+    return a.object != b.object ? a.object < b.object : a.from < b.from;
+  });
   add_padding();
   add_aliases();
   return std::move(transfers_);

@@ -14,7 +14,7 @@ struct transfer {
   u64 from = 0, from_pitch = 0;  ///< in the file
   u64 at = 0, at_pitch = 0;      ///< in the parameter
   u64 width = 0, rows = 1;
-  u64 row = 0;                   ///< bytes of a row of the parameter: where a run of bytes is best cut
+  u64 row = 0;  ///< bytes of a row of the parameter: where a run of bytes is best cut
 
   /// The same as one run of bytes, where rows follow each other on both sides.
   constexpr transfer joined() const noexcept {
@@ -86,7 +86,8 @@ class read_packer {
   u64 room_at(transfer const& t) {
     if (open_) {
       u64 const end = read_.first + read_.size;
-      bool const follows = t.object == read_.object && (t.object == no_object || (t.from >= end && t.from - end <= gap_));
+      bool const follows =
+          t.object == read_.object && (t.object == no_object || (t.from >= end && t.from - end <= gap_));
       u64 const skip = t.object == no_object ? 0 : t.from - end;
       if (follows && read_.size + skip < slot_) return slot_ - read_.size - skip;
       close();
@@ -102,7 +103,8 @@ class read_packer {
     u64 const pitch = rows > 1 ? t.from_pitch : width;
     plan_copy c;
     c.to = index_of(t.to);
-    c.from = static_cast<u32>(from), c.width = static_cast<u32>(width), c.rows = static_cast<u32>(rows), c.from_pitch = static_cast<u32>(pitch);
+    c.from = static_cast<u32>(from), c.width = static_cast<u32>(width), c.rows = static_cast<u32>(rows),
+    c.from_pitch = static_cast<u32>(pitch);
     c.at = t.at, c.at_pitch = rows > 1 ? t.at_pitch : width;
     read_.size = static_cast<u32>(from + (rows - 1) * pitch + width);
     plan_.copies.push_back(c);

@@ -49,7 +49,8 @@ inline result<share> share_of(arch::rule const& r, bound_rule const& b, quant::a
   auto refuse = [&](u64 units, char const* what, std::string const& would_do) {
     auto const name = arch::name_of(r);
     return error{error_kind::plan, std::string{name.view()} + ": " + std::to_string(units) + " " + what +
-                                       " cannot be divided over " + std::to_string(at.size) + " ranks; expected a tp of " + would_do};
+                                       " cannot be divided over " + std::to_string(at.size) +
+                                       " ranks; expected a tp of " + would_do};
   };
   if (r.how == split::by_vocab) {
     u64 const unit = b.vocab_unit ? b.vocab_unit : at.size, padded = up_to(length, unit);
@@ -62,15 +63,22 @@ inline result<share> share_of(arch::rule const& r, bound_rule const& b, quant::a
   if (by_heads && (!units || length % units)) {
     auto const name = arch::name_of(r);
     char const* key = r.heads.terms[0].keys[0];
-    return error{error_kind::config, "config.json: expected \"" + std::string{key ? key : "heads"} + "\" to divide the " + std::to_string(length) + " rows of " +
+    return error{error_kind::config, "config.json: expected \"" + std::string{key ? key : "heads"} +
+                                         "\" to divide the " + std::to_string(length) + " rows of " +
                                          std::string{name.view()} + ", found " + std::to_string(units)};
   }
   u64 const width = length / (units ? units : 1);
   if (r.how == split::by_kv_heads && at.size > units && at.size % units == 0)
     return share{{at.rank / (at.size / units) * width, width}, width};
   if (units % at.size) {
-    auto const more = r.how == split::by_kv_heads ? divisors_of(units) + ", or a multiple of " + std::to_string(units) : divisors_of(units);
-    return refuse(units, r.how == split::by_kv_heads ? "KV heads" : by_heads ? "heads" : rows ? "rows" : "columns", more);
+    auto const more = r.how == split::by_kv_heads ? divisors_of(units) + ", or a multiple of " + std::to_string(units)
+                                                  : divisors_of(units);
+    return refuse(units,
+                  r.how == split::by_kv_heads ? "KV heads"
+                  : by_heads                  ? "heads"
+                  : rows                      ? "rows"
+                                              : "columns",
+                  more);
   }
   u64 const each = units / at.size * width;
   return share{{each * at.rank, each}, each};
@@ -81,14 +89,16 @@ inline result<share> share_of(arch::rule const& r, bound_rule const& b, quant::a
 /// @param per     logical elements that one stored element covers
 /// @param last    is this the last piece of its parameter? Only that may end in an incomplete unit
 /// @errors plan: the share cuts a unit
-inline result<share> stored(share s, u64 total, quant::axis const& a, u64 per, bool last, arch::rule const& r, std::string_view suffix) {
+inline result<share> stored(share s, u64 total, quant::axis const& a, u64 per, bool last, arch::rule const& r,
+                            std::string_view suffix) {
   if (a.of == quant::axis::one) return share{{0, 1}, 1};
   if (per == 1) return s;
   bool const ends = s.mine.first + s.mine.count == total;
   if (s.mine.first % per || (s.mine.count % per && !(a.ragged && ends && last))) {
     auto const name = arch::name_of(r, suffix);
     return error{error_kind::plan, std::string{name.view()} + ": the share [" + std::to_string(s.mine.first) + ", " +
-                                       std::to_string(s.mine.first + s.mine.count) + ") cuts a unit of " + std::to_string(per) +
+                                       std::to_string(s.mine.first + s.mine.count) + ") cuts a unit of " +
+                                       std::to_string(per) +
                                        "; choose a tp at which each rank's share is a multiple of it"};
   }
   return share{{s.mine.first / per, (s.mine.count + per - 1) / per}, (s.local + per - 1) / per};

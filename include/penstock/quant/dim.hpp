@@ -51,7 +51,8 @@ void a_dim_has_at_most_two_terms_of_two_factors();  // has no body: naming it en
 }
 
 constexpr dim operator*(dim const& a, dim const& b) {
-  if (a.terms[1].factor && b.terms[1].factor) detail::a_dim_has_at_most_two_terms_of_two_factors();  // guard: dim_product
+  if (a.terms[1].factor && b.terms[1].factor)
+    detail::a_dim_has_at_most_two_terms_of_two_factors();  // guard: dim_product
   auto const& single = (a.terms[1].factor ? b : a).terms[0];
   auto const& sum = a.terms[1].factor ? a : b;
   dim product;

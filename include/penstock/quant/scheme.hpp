@@ -44,8 +44,12 @@ struct part {
     return p.optional = true, p;
   }
 };
-constexpr part payload(std::string_view suffix, dtype t, axis first, axis second) { return {suffix, t, {first, second}, part::payload, false}; }
-constexpr part scale(std::string_view suffix, dtype t, axis first, axis second = {}) { return {suffix, t, {first, second}, part::scale, false}; }
+constexpr part payload(std::string_view suffix, dtype t, axis first, axis second) {
+  return {suffix, t, {first, second}, part::payload, false};
+}
+constexpr part scale(std::string_view suffix, dtype t, axis first, axis second = {}) {
+  return {suffix, t, {first, second}, part::scale, false};
+}
 constexpr part scalar(std::string_view suffix, dtype t) { return {suffix, t, {}, part::per_piece, false}; }
 constexpr part note(std::string_view suffix, dtype t) { return {suffix, t, {}, part::note, false}; }
 
@@ -76,8 +80,7 @@ concept quant_scheme = requires {
 };
 
 /// Can this scheme give back plain numbers?
-template <class Q>
-concept dequantises = requires { typename Q::dequantise; } && retained_group<typename Q::dequantise>;
+template <class Q> concept dequantises = requires { typename Q::dequantise; } && retained_group<typename Q::dequantise>;
 
 /// A scheme as a plain value.
 struct scheme_view {

@@ -30,7 +30,8 @@ result<std::optional<std::string>> directory_of(S& store, uri const& root) {
 
 namespace detail {
 /// What a backend needs beside the concept to be chosen by a URI.
-template <class S> concept chosen_by_scheme = requires(uri const& u) {
+template <class S>
+concept chosen_by_scheme = requires(uri const& u) {
   { S::takes(u) } -> std::same_as<bool>;
   { S::schemes } -> std::convertible_to<std::string_view>;
 };
@@ -120,7 +121,9 @@ class any_of {
 
   any_of() = default;
   /// With stores that were set up before.
-  explicit any_of(Backends... stores) requires(sizeof...(Backends) > 0) : stores_(std::move(stores)...) {}
+  explicit any_of(Backends... stores)
+    requires(sizeof...(Backends) > 0)
+      : stores_(std::move(stores)...) {}
 
   static bool takes(uri const& u) noexcept { return (Backends::takes(u) || ...); }
 

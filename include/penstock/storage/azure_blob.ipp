@@ -2,8 +2,8 @@
 #include <cstdlib>
 #include <set>
 
-#include <penstock/net/detail/text.hpp>
 #include <penstock/net/fetch.hpp>
+#include <penstock/net/text.hpp>
 #include <penstock/net/url.hpp>
 #include <penstock/storage/azure_blob.hpp>
 #include <penstock/storage/azure_listing.hpp>

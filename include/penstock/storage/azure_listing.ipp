@@ -3,7 +3,7 @@
 #include <cstring>
 #include <pugixml.hpp>
 
-#include <penstock/net/detail/text.hpp>
+#include <penstock/net/text.hpp>
 #include <penstock/net/url.hpp>
 #include <penstock/storage/azure_listing.hpp>
 

@@ -18,10 +18,10 @@ struct stored_object {
 
 /// What the planner and the executor should know of a store. A backend without `traits()` has these defaults.
 struct storage_traits {
-  bytes gap = kibibytes(4);        ///< two reads closer than this are cheaper as one
-  unsigned lanes = 4;              ///< threads that read at once
-  unsigned depth = 1;              ///< reads that one lane keeps outstanding
-  bytes transport_per_read{};      ///< buffers of the transport for each outstanding read
+  bytes gap = kibibytes(4);    ///< two reads closer than this are cheaper as one
+  unsigned lanes = 4;          ///< threads that read at once
+  unsigned depth = 1;          ///< reads that one lane keeps outstanding
+  bytes transport_per_read{};  ///< buffers of the transport for each outstanding read
 };
 
 /// One pinned object: what it was when first seen. A lane reads that version or fails with `changed`.
@@ -47,14 +47,15 @@ concept pinned_object = std::movable<O> && requires(O const& o) {
 /// version; retries and renewed credentials live inside; zero bytes may be asked for and complete.
 /// @threads  one, but `wake` from any
 template <class L, class Object>
-concept read_lane = requires(L& l, read_request<Object> const& r, std::span<completion> out, std::chrono::microseconds most) {
-  { l.depth() } -> std::convertible_to<unsigned>;
-  { l.submit(r) } -> std::same_as<void>;
-  { l.wait(out, most) } -> std::convertible_to<std::size_t>;
-  { l.wake() } noexcept;
-  { l.cancel() } noexcept;
-  { l.transport_bytes() } -> std::same_as<bytes>;
-};
+concept read_lane =
+    requires(L& l, read_request<Object> const& r, std::span<completion> out, std::chrono::microseconds most) {
+      { l.depth() } -> std::convertible_to<unsigned>;
+      { l.submit(r) } -> std::same_as<void>;
+      { l.wait(out, most) } -> std::convertible_to<std::size_t>;
+      { l.wake() } noexcept;
+      { l.cancel() } noexcept;
+      { l.transport_bytes() } -> std::same_as<bytes>;
+    };
 
 /// A store of objects below root URIs.
 ///
@@ -82,10 +83,11 @@ concept storage_backend =
 /// The traits of a backend, or the defaults.
 template <class S>
 storage_traits traits_of(S const& s) {
-  if constexpr (requires { { s.traits() } -> std::same_as<storage_traits>; })
+  if constexpr (requires {
+                  { s.traits() } -> std::same_as<storage_traits>;
+                })
     return s.traits();
-  else
-    return {};
+  else return {};
 }
 
 namespace detail {
@@ -104,43 +106,66 @@ constexpr bool check_storage() {
     using L = typename S::lane;
     using O = typename S::object;
     // guard-begin: storage_object_is_pinned
-    static_assert(pinned_object<O>, "penstock: this storage's object must be movable, with `bytes size() const` and `std::string version() const`");
+    static_assert(
+        pinned_object<O>,
+        "penstock: this storage's object must be movable, with `bytes size() const` and `std::string version() const`");
     // guard-end: storage_object_is_pinned
     // guard-begin: storage_pin
-    static_assert(requires(S& s, uri const& u, std::span<std::string const> n) { { s.pin(u, n) } -> std::same_as<result<std::vector<O>>>; },
-                  "penstock: this storage lacks `result<std::vector<object>> pin(uri const&, std::span<std::string const>)`");
+    static_assert(
+        requires(S& s, uri const& u, std::span<std::string const> n) {
+          { s.pin(u, n) } -> std::same_as<result<std::vector<O>>>;
+        }, "penstock: this storage lacks `result<std::vector<object>> pin(uri const&, std::span<std::string const>)`");
     // guard-end: storage_pin
     // guard-begin: storage_list
-    static_assert(requires(S& s, uri const& u) { { s.list(u) } -> std::same_as<result<std::vector<stored_object>>>; },
-                  "penstock: this storage lacks `result<std::vector<stored_object>> list(uri const&)`");
+    static_assert(
+        requires(S& s, uri const& u) {
+          { s.list(u) } -> std::same_as<result<std::vector<stored_object>>>;
+        }, "penstock: this storage lacks `result<std::vector<stored_object>> list(uri const&)`");
     // guard-end: storage_list
     // guard-begin: storage_open_lane
-    static_assert(requires(S& s, std::span<O const> o) { { s.open_lane(o, 0u, 1u) } -> std::same_as<result<std::unique_ptr<L>>>; },
-                  "penstock: this storage lacks `result<std::unique_ptr<lane>> open_lane(std::span<object const>, unsigned index, unsigned depth)`");
+    static_assert(
+        requires(S& s, std::span<O const> o) {
+          { s.open_lane(o, 0u, 1u) } -> std::same_as<result<std::unique_ptr<L>>>;
+        },
+        "penstock: this storage lacks `result<std::unique_ptr<lane>> open_lane(std::span<object const>, unsigned index, unsigned depth)`");
     // guard-end: storage_open_lane
     // guard-begin: lane_depth
-    static_assert(requires(L& l) { { l.depth() } -> std::convertible_to<unsigned>; },
-                  "penstock: this storage's lane lacks `unsigned depth()`: how many reads it wants outstanding");
+    static_assert(
+        requires(L& l) {
+          { l.depth() } -> std::convertible_to<unsigned>;
+        }, "penstock: this storage's lane lacks `unsigned depth()`: how many reads it wants outstanding");
     // guard-end: lane_depth
     // guard-begin: lane_submit
-    static_assert(requires(L& l, read_request<O> const& r) { { l.submit(r) } -> std::same_as<void>; },
-                  "penstock: this storage's lane lacks `void submit(read_request<object> const&)`: begin a read, never block");
+    static_assert(
+        requires(L& l, read_request<O> const& r) {
+          { l.submit(r) } -> std::same_as<void>;
+        }, "penstock: this storage's lane lacks `void submit(read_request<object> const&)`: begin a read, never block");
     // guard-end: lane_submit
     // guard-begin: lane_wait
-    static_assert(requires(L& l, std::span<completion> o, std::chrono::microseconds m) { { l.wait(o, m) } -> std::convertible_to<std::size_t>; },
-                  "penstock: this storage's lane lacks `size_t wait(std::span<completion>, std::chrono::microseconds)`");
+    static_assert(
+        requires(L& l, std::span<completion> o, std::chrono::microseconds m) {
+          { l.wait(o, m) } -> std::convertible_to<std::size_t>;
+        }, "penstock: this storage's lane lacks `size_t wait(std::span<completion>, std::chrono::microseconds)`");
     // guard-end: lane_wait
     // guard-begin: lane_wake
-    static_assert(requires(L& l) { { l.wake() } noexcept; },
-                  "penstock: this storage's lane lacks `void wake() noexcept`: end a `wait` from another thread (without it a load cannot be cancelled)");
+    static_assert(
+        requires(L& l) {
+          { l.wake() } noexcept;
+        },
+        "penstock: this storage's lane lacks `void wake() noexcept`: end a `wait` from another thread (without it a load cannot be cancelled)");
     // guard-end: lane_wake
     // guard-begin: lane_cancel
-    static_assert(requires(L& l) { { l.cancel() } noexcept; },
-                  "penstock: this storage's lane lacks `void cancel() noexcept`: after it no byte may be written (without it memory is freed under a read)");
+    static_assert(
+        requires(L& l) {
+          { l.cancel() } noexcept;
+        },
+        "penstock: this storage's lane lacks `void cancel() noexcept`: after it no byte may be written (without it memory is freed under a read)");
     // guard-end: lane_cancel
     // guard-begin: lane_transport_bytes
-    static_assert(requires(L& l) { { l.transport_bytes() } -> std::same_as<bytes>; },
-                  "penstock: this storage's lane lacks `bytes transport_bytes()`: its own buffers count in the budget");
+    static_assert(
+        requires(L& l) {
+          { l.transport_bytes() } -> std::same_as<bytes>;
+        }, "penstock: this storage's lane lacks `bytes transport_bytes()`: its own buffers count in the budget");
     // guard-end: lane_transport_bytes
     return storage_backend<S>;
   }

@@ -40,7 +40,7 @@ class borrowed_tensor final {
   static void* operator new(std::size_t) = delete;              // it lives in its callback, not on the heap
   // guard-end: borrowed_is_pinned
   borrowed_tensor const* operator&() const = delete;  // guard: borrowed_has_no_address
-  ~borrowed_tensor() {}  // guard: borrowed_is_not_trivially_copyable
+  ~borrowed_tensor() {}                               // guard: borrowed_is_not_trivially_copyable
 
   [[nodiscard]] bytes size() const noexcept { return alive(), n_; }
 
@@ -53,7 +53,8 @@ class borrowed_tensor final {
   template <memory M = host_memory>
   [[nodiscard]] result<owned_tensor<M>> to_owned() const {
     // guard-begin: to_owned_on_the_host
-    static_assert(M::space == memory_space::host, "penstock: to_owned<Memory>() copies on the host: Memory must be host memory");
+    static_assert(M::space == memory_space::host,
+                  "penstock: to_owned<Memory>() copies on the host: Memory must be host memory");
     // guard-end: to_owned_on_the_host
     auto t = owned_tensor<M>::allocate(size());
     if (t && n_.count) std::memcpy(t->data(), p_, n_.count);
@@ -71,7 +72,8 @@ class borrowed_tensor final {
 
  private:  // guard: borrowed_is_opaque
   friend class detail::loans;
-  borrowed_tensor(std::byte const* p, bytes n, u32 const* now, u32 then) noexcept : p_(p), n_(n), now_(now), then_(then) {}
+  borrowed_tensor(std::byte const* p, bytes n, u32 const* now, u32 then) noexcept
+      : p_(p), n_(n), now_(now), then_(then) {}
   void alive() const noexcept {
     if (PENSTOCK_CHECKED && __atomic_load_n(now_, __ATOMIC_ACQUIRE) != then_)
       detail::contract("penstock: a borrowed tensor was used after its lease ended; keep to_owned() instead\n");
@@ -86,12 +88,12 @@ class borrowed_tensor final {
   u32 then_;        // ... when it was lent: a byte copy of this object is caught as well
 };
 
-template <class T>
-concept borrowed = std::same_as<std::remove_cvref_t<T>, borrowed_tensor>;
+template <class T> concept borrowed = std::same_as<std::remove_cvref_t<T>, borrowed_tensor>;
 
 /// May a value of type T leave a lease? Classes may not, until their author says so.
 template <class T>
-inline constexpr bool may_leave_a_lease = std::is_void_v<T> || std::is_arithmetic_v<T> || std::is_enum_v<T> || is_owned<T>;
+inline constexpr bool may_leave_a_lease =
+    std::is_void_v<T> || std::is_arithmetic_v<T> || std::is_enum_v<T> || is_owned<T>;
 template <class T>
 inline constexpr bool may_leave_a_lease<result<T>> = may_leave_a_lease<T>;
 PENSTOCK_END
@@ -101,7 +103,8 @@ PENSTOCK_END
 template <class R, class... Args>
   requires(::penstock::borrowed<Args> || ...)
 struct std::coroutine_traits<R, Args...> {
-  static_assert(!(::penstock::borrowed<Args> || ...),
-                "penstock: a coroutine cannot take a borrowed tensor: its frame outlives the lease; pass an owned tensor");
+  static_assert(
+      !(::penstock::borrowed<Args> || ...),
+      "penstock: a coroutine cannot take a borrowed tensor: its frame outlives the lease; pass an owned tensor");
 };
 // guard-end: no_loan_in_a_coroutine

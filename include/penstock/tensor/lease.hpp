@@ -43,9 +43,10 @@ class loans {
     if constexpr (std::is_invocable_v<F&, borrowed_tensor const&>) {
       using R = std::invoke_result_t<F&, borrowed_tensor const&>;
       // guard-begin: no_loan_in_a_result
-      static_assert(may_leave_a_lease<R>,
-                    "penstock: what this callback returns could carry the loan out of its lease: return void, a number, "
-                    "an enum or an owned_tensor, or opt in with penstock::may_leave_a_lease");
+      static_assert(
+          may_leave_a_lease<R>,
+          "penstock: what this callback returns could carry the loan out of its lease: return void, a number, "
+          "an enum or an owned_tensor, or opt in with penstock::may_leave_a_lease");
       // guard-end: no_loan_in_a_result
       cell& c = ring_[next_++ % cells];
       auto* loan = ::new (static_cast<void*>(c.raw)) borrowed_tensor{p, n, &c.generation, c.generation};

@@ -25,7 +25,8 @@ class owned_tensor {
     owned_tensor t;
     t.p_ = {static_cast<std::byte*>(M::allocate(n.count)), release{n}};
     if (!t.p_)
-      return error{error_kind::memory, "expected " + std::to_string(n.count) + " bytes of memory for a tensor, found none"};
+      return error{error_kind::memory,
+                   "expected " + std::to_string(n.count) + " bytes of memory for a tensor, found none"};
     return t;
   }
 

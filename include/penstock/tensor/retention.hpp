@@ -10,16 +10,20 @@ PENSTOCK_BEGIN
 ///   G::kept                              std::tuple of what waits, owned tensors only
 ///   G::finish(kept&, last, out)          called when the last member arrives; writes to `out`
 template <class G>
-concept retained_group = requires { typename G::kept; } && all_owned<typename G::kept> &&
-                         requires(typename G::kept& k, borrowed_tensor const& last, std::byte* out) { G::finish(k, last, out); };
+concept retained_group =
+    requires { typename G::kept; } && all_owned<typename G::kept> &&
+    requires(typename G::kept& k, borrowed_tensor const& last, std::byte* out) { G::finish(k, last, out); };
 
 /// Where the members of a retained group wait. @threads one at a time
 template <class G>
 class retention {
   // guard-begin: retained_group_owns
-  static_assert(requires { typename G::kept; }, "penstock: a retained group lacks `using kept = std::tuple<owned_tensor<...>...>;`");
-  static_assert(all_owned<typename G::kept>,
-                "penstock: a retained group may keep only owned_tensor<...>: a view is refilled before its partner arrives");
+  static_assert(
+      requires { typename G::kept; },
+      "penstock: a retained group lacks `using kept = std::tuple<owned_tensor<...>...>;`");
+  static_assert(
+      all_owned<typename G::kept>,
+      "penstock: a retained group may keep only owned_tensor<...>: a view is refilled before its partner arrives");
   // guard-end: retained_group_owns
   struct a_lease_ends_before_the_partner_arrives__keep_t_to_owned;
 

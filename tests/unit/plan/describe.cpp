@@ -11,8 +11,8 @@ BOOST_AUTO_TEST_CASE(a_plan_is_one_json_object_with_the_names_of_a_report) {
   auto const c = llama_checkpoint({});
   auto const p = make_plan(c.all, config_of({}), llama_map, topology{}).value();
   auto const json = to_json(p);
-  for (auto name : {"bytes_needed", "bytes_read", "bytes_discarded", "bytes_exchanged", "requests", "tensors", "parameters", "copies", "peak_host_bytes",
-                    "peak_retained_bytes", "plan_seconds", "input_hash"})
+  for (auto name : {"bytes_needed", "bytes_read", "bytes_discarded", "bytes_exchanged", "requests", "tensors",
+                    "parameters", "copies", "peak_host_bytes", "peak_retained_bytes", "plan_seconds", "input_hash"})
     BOOST_TEST(json.find("\"" + std::string{name} + "\":") != std::string::npos, name);
 }
 BOOST_AUTO_TEST_CASE(a_read_names_its_object_and_its_copies) {

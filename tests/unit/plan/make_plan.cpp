@@ -27,7 +27,8 @@ struct rows_that_must_divide {
 struct stacked_experts {
   static constexpr std::string_view name = "stacked_experts";
   static constexpr dim count{"num_experts"};
-  static constexpr auto map = arch::rules(arch::experts("experts.*", count, arch::linear("w", arch::hidden, arch::hidden).as("experts.w")));
+  static constexpr auto map =
+      arch::rules(arch::experts("experts.*", count, arch::linear("w", arch::hidden, arch::hidden).as("experts.w")));
 };
 }  // namespace
 
@@ -43,9 +44,10 @@ BOOST_AUTO_TEST_CASE(fused_parameters_are_row_blocks_in_the_order_of_the_map) {
   auto const got = run(p, qkv->name);
   for (u64 row = 0; row < 24; ++row)
     for (u64 col = 0; col < 16; ++col) {
-      auto const want = row < 16   ? element(c.all, "model.layers.1.self_attn.q_proj.weight", (16 + row) * 16 + col)
-                        : row < 20 ? element(c.all, "model.layers.1.self_attn.k_proj.weight", (4 + row - 16) * 16 + col)
-                                   : element(c.all, "model.layers.1.self_attn.v_proj.weight", (4 + row - 20) * 16 + col);
+      auto const want = row < 16 ? element(c.all, "model.layers.1.self_attn.q_proj.weight", (16 + row) * 16 + col)
+                        : row < 20
+                            ? element(c.all, "model.layers.1.self_attn.k_proj.weight", (4 + row - 16) * 16 + col)
+                            : element(c.all, "model.layers.1.self_attn.v_proj.weight", (4 + row - 20) * 16 + col);
       BOOST_TEST_REQUIRE(got[row * 16 + col] == want);
     }
 }
@@ -57,7 +59,9 @@ BOOST_AUTO_TEST_CASE(row_parallel_linears_take_their_columns) {
   auto const got = run(p, "model.layers.0.mlp.down_proj.weight");
   BOOST_TEST_REQUIRE(got.size() == 16u * 12);
   for (u64 row = 0; row < 16; ++row)
-    for (u64 col = 0; col < 12; ++col) BOOST_TEST_REQUIRE(got[row * 12 + col] == element(c.all, "model.layers.0.mlp.down_proj.weight", row * 24 + 12 + col));
+    for (u64 col = 0; col < 12; ++col)
+      BOOST_TEST_REQUIRE(got[row * 12 + col] ==
+                         element(c.all, "model.layers.0.mlp.down_proj.weight", row * 24 + 12 + col));
 }
 
 // Case H13: 8 query heads, 2 KV heads of 4, 8 ranks.
@@ -72,7 +76,8 @@ BOOST_AUTO_TEST_CASE(a_kv_head_goes_to_neighbouring_ranks_where_there_are_more_r
     BOOST_TEST_REQUIRE(bias.size() == 12u);
     for (u64 row = 0; row < 4; ++row) {
       BOOST_TEST(weight[row * 16] == element(c.all, "model.layers.0.self_attn.q_proj.weight", (4 * r + row) * 16));
-      BOOST_TEST(weight[(4 + row) * 16] == element(c.all, "model.layers.0.self_attn.k_proj.weight", (4 * (r / 4) + row) * 16));
+      BOOST_TEST(weight[(4 + row) * 16] ==
+                 element(c.all, "model.layers.0.self_attn.k_proj.weight", (4 * (r / 4) + row) * 16));
       BOOST_TEST(bias[row] == element(c.all, "model.layers.0.self_attn.q_proj.bias", 4 * r + row));
       BOOST_TEST(bias[4 + row] == element(c.all, "model.layers.0.self_attn.k_proj.bias", 4 * (r / 4) + row));
       BOOST_TEST(bias[8 + row] == element(c.all, "model.layers.0.self_attn.v_proj.bias", 4 * (r / 4) + row));
@@ -102,10 +107,12 @@ BOOST_AUTO_TEST_CASE(a_vocabulary_is_padded_with_zeros_or_refused_and_never_drop
   c.add("embed.weight", {10, 2});
   auto const config = model_config::of({{"vocab_size", 10}, {"hidden_size", 2}});
   for (u32 r = 0; r < 4; ++r) {
-    auto const p = make_plan(c.all, config, weight_map_of<rows_padded_to_ranks>::view(), topology{.tp = 4, .rank = r}).value();
+    auto const p =
+        make_plan(c.all, config, weight_map_of<rows_padded_to_ranks>::view(), topology{.tp = 4, .rank = r}).value();
     auto const got = run(p, "embed.weight");
     BOOST_TEST_REQUIRE(got.size() == 6u);
-    for (u64 e = 0; e < 6; ++e) BOOST_TEST(got[e] == (3 * r + e / 2 < 10 ? element(c.all, "embed.weight", 6 * r + e) : 0));
+    for (u64 e = 0; e < 6; ++e)
+      BOOST_TEST(got[e] == (3 * r + e / 2 < 10 ? element(c.all, "embed.weight", 6 * r + e) : 0));
   }
   llama_sizes z;
   z.kv_heads = 4;
@@ -114,9 +121,11 @@ BOOST_AUTO_TEST_CASE(a_vocabulary_is_padded_with_zeros_or_refused_and_never_drop
     auto const got = run(p, "model.embed_tokens.weight");
     BOOST_TEST_REQUIRE(got.size() == 16u * 16);
     auto const whole = llama_checkpoint(z);
-    for (u64 e = 0; e < got.size(); ++e) BOOST_TEST_REQUIRE(got[e] == (r == 0 && e < 160 ? element(whole.all, "model.embed_tokens.weight", e) : 0));
+    for (u64 e = 0; e < got.size(); ++e)
+      BOOST_TEST_REQUIRE(got[e] == (r == 0 && e < 160 ? element(whole.all, "model.embed_tokens.weight", e) : 0));
   }
-  auto const refused = make_plan(c.all, config, weight_map_of<rows_that_must_divide>::view(), topology{.tp = 4, .rank = 0});
+  auto const refused =
+      make_plan(c.all, config, weight_map_of<rows_that_must_divide>::view(), topology{.tp = 4, .rank = 0});
   BOOST_TEST_REQUIRE(!refused);
   BOOST_TEST((refused.error().kind() == error_kind::plan));
   BOOST_TEST(has(refused.error().message(), "10 rows"));
@@ -150,7 +159,8 @@ BOOST_AUTO_TEST_CASE(every_expert_has_one_owner) {
     BOOST_TEST_REQUIRE(w);
     BOOST_TEST((w->shape == shape{sizes[r], 2, 2}));
     auto const got = run(p, "experts.w_weight");
-    for (u64 e = 0; e < got.size(); ++e) BOOST_TEST(got[e] == element(c.all, "experts." + std::to_string(first[r] + e / 4) + ".w.weight", e % 4));
+    for (u64 e = 0; e < got.size(); ++e)
+      BOOST_TEST(got[e] == element(c.all, "experts." + std::to_string(first[r] + e / 4) + ".w.weight", e % 4));
   }
   auto const idle = make_plan(c.all, config, map, topology{.tp = 8, .ep = 8, .rank = 7}).value();
   BOOST_TEST(idle.needed.count == 0u);
@@ -216,12 +226,14 @@ BOOST_AUTO_TEST_CASE(pieces_of_one_parameter_agree_in_dtype_and_layers_may_diffe
   llama_sizes const z;
   made_checkpoint mixed;
   auto const plain = llama_checkpoint(z);
-  for (auto const& t : plain.all.tensors) mixed.add(t.name, t.shape, t.name.starts_with("model.layers.1.") ? dtype::f32 : t.type);
+  for (auto const& t : plain.all.tensors)
+    mixed.add(t.name, t.shape, t.name.starts_with("model.layers.1.") ? dtype::f32 : t.type);
   auto const p = make_plan(mixed.all, config_of(z), llama_map, topology{}).value();
   BOOST_TEST((p.find("model.layers.0.mlp.gate_up_proj.weight")->type == dtype::bf16));
   BOOST_TEST((p.find("model.layers.1.mlp.gate_up_proj.weight")->type == dtype::f32));
   made_checkpoint torn;
-  for (auto const& t : plain.all.tensors) torn.add(t.name, t.shape, t.name.ends_with("up_proj.weight") ? dtype::f16 : t.type);
+  for (auto const& t : plain.all.tensors)
+    torn.add(t.name, t.shape, t.name.ends_with("up_proj.weight") ? dtype::f16 : t.type);
   auto const bad = make_plan(torn.all, config_of(z), llama_map, topology{});
   BOOST_TEST_REQUIRE(!bad);
   BOOST_TEST(has(bad.error().message(), "gate_proj"));
@@ -249,7 +261,8 @@ BOOST_AUTO_TEST_CASE(plans_are_equal_for_equal_inputs_and_ranks_share_the_input_
   BOOST_TEST(planned({}, 1, 0).value().input_hash != a.input_hash);
   auto c = llama_checkpoint({});
   c.all.shards[0].version = "v2";
-  BOOST_TEST(make_plan(c.all, config_of({}), llama_map, topology{.tp = 2, .rank = 0}).value().input_hash != a.input_hash);
+  BOOST_TEST(make_plan(c.all, config_of({}), llama_map, topology{.tp = 2, .rank = 0}).value().input_hash !=
+             a.input_hash);
 }
 BOOST_AUTO_TEST_CASE(every_slot_size_gives_the_same_parameters) {
   llama_sizes const z;
@@ -270,7 +283,8 @@ BOOST_AUTO_TEST_CASE(every_slot_size_gives_the_same_parameters) {
 }
 BOOST_AUTO_TEST_CASE(a_topology_that_cannot_be_is_an_error) {
   auto const c = llama_checkpoint({});
-  for (auto const& at : {topology{.tp = 0}, topology{.tp = 4, .ep = 3}, topology{.tp = 2, .rank = 2}, topology{.pp = 2}})
+  for (auto const& at :
+       {topology{.tp = 0}, topology{.tp = 4, .ep = 3}, topology{.tp = 2, .rank = 2}, topology{.pp = 2}})
     BOOST_TEST((make_plan(c.all, config_of({}), llama_map, at).error().kind() == error_kind::plan));
 }
 
@@ -280,10 +294,12 @@ BOOST_AUTO_TEST_CASE(as_stored_takes_every_tensor_whole_on_every_rank) {
   c.add("empty", {0, 4}, dtype::f16);
   c.add("scalar", {}, dtype::f16);
   for (u32 r = 0; r < 2; ++r) {
-    auto const p = make_plan(c.all, model_config{}, weight_map_of<arch::as_stored>::view(), topology{.tp = 2, .rank = r}).value();
+    auto const p =
+        make_plan(c.all, model_config{}, weight_map_of<arch::as_stored>::view(), topology{.tp = 2, .rank = r}).value();
     BOOST_TEST(p.parameters.size() == 3u);
     BOOST_TEST(p.find("empty")->pieces == 0u);
-    BOOST_TEST((run(p, "b") == std::vector<u16>{element(c.all, "b", 0), element(c.all, "b", 1), element(c.all, "b", 2)}));
+    BOOST_TEST(
+        (run(p, "b") == std::vector<u16>{element(c.all, "b", 0), element(c.all, "b", 1), element(c.all, "b", 2)}));
     BOOST_TEST((run(p, "scalar") == std::vector<u16>{element(c.all, "scalar", 0)}));
   }
 }

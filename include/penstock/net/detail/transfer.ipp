@@ -5,9 +5,9 @@
 #include <span>
 
 #include <penstock/net/detail/curl.ipp>
-#include <penstock/net/detail/text.hpp>
 #include <penstock/net/http_failure.hpp>
 #include <penstock/net/retry.hpp>
+#include <penstock/net/text.hpp>
 
 PENSTOCK_BEGIN
 namespace net::detail {
