@@ -15,7 +15,7 @@ struct copy_op {
   u64 to_pitch = 0, from_pitch = 0;
 };
 
-/// Where parameters live and how bytes get there.
+/// Where parameters live and how bytes get there. `stage`, `open_stream` and `bind` are called from several lanes at once.
 ///
 ///   result<staging> stage(bytes)      memory that copies may read while the host goes on (pinned, for a GPU): data(), size();
 ///                                     freed by its destructor

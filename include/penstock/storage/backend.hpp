@@ -69,7 +69,7 @@ concept read_lane =
 ///                                    one, a model's config and tokenizer files are used in place
 ///   takes(uri), schemes              optional, static: to be one of storage::any_of
 ///
-/// @threads  pin and list: one at a time; open_lane and its lanes: one thread each
+/// @threads  pin and list: one at a time; open_lane: from several threads at once (ranks); a lane: one thread
 template <class S>
 concept storage_backend =
     requires(S& s, uri const& root, std::span<std::string const> names, std::span<typename S::object const> objects) {
