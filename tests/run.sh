@@ -7,12 +7,13 @@ cd "$(dirname "$0")/.."
 root=$PWD
 build=${PENSTOCK_BUILD:-$root/build/tests}
 jobs=$(nproc)
+at_once=$((jobs + 1)) # tests: some of them mostly wait
 passed=0 failed=0
 
 tests/setup.sh || exit 1
 . "${PENSTOCK_TOOLS:-$HOME/.cache/penstock-tools}/env"
 mkdir -p "$build"
-export LC_ALL=C.UTF-8 MESON_TESTTHREADS=$jobs
+export LC_ALL=C.UTF-8 MESON_TESTTHREADS=$at_once
 export ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1
 
 # step NAME COMMAND...: counts as one test.
@@ -66,7 +67,7 @@ ctest_in() {
   local folder=$build/$1
   shift
   rm -f "$folder/results.xml"
-  ctest --test-dir "$folder" --parallel "$jobs" --output-on-failure --output-junit "$folder/results.xml" "$@"
+  ctest --test-dir "$folder" --parallel "$at_once" --output-on-failure --output-junit "$folder/results.xml" "$@"
   count "$folder/results.xml"
 }
 meson_test() {

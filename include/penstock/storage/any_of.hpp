@@ -140,23 +140,23 @@ class any_of {
 
   /// @errors usage: no store takes this scheme; else those of the store
   result<std::vector<object>> pin(uri const& root, std::span<std::string const> names) {
-    return with_store_of(root,
-                         [&]<std::size_t I>(std::integral_constant<std::size_t, I>) -> result<std::vector<object>> {
-                           using inner = typename store_at<I>::object;
-                           auto pinned = std::get<I>(stores_).pin(root, names);
-                           if (!pinned) return std::move(pinned).error();
-                           auto const all = std::make_shared<std::vector<inner> const>(*std::move(pinned));
-                           std::vector<object> objects;
-                           objects.reserve(all->size());
-                           for (std::size_t k = 0; k < all->size(); ++k)
-                             objects.push_back(object{std::in_place_index<I>, handle<inner>{all, k}});
-                           return objects;
-                         });
+    return with_store_of<result<std::vector<object>>>(
+        root, [&]<std::size_t I>(std::integral_constant<std::size_t, I>) -> result<std::vector<object>> {
+          using inner = typename store_at<I>::object;
+          auto pinned = std::get<I>(stores_).pin(root, names);
+          if (!pinned) return std::move(pinned).error();
+          auto const all = std::make_shared<std::vector<inner> const>(*std::move(pinned));
+          std::vector<object> objects;
+          objects.reserve(all->size());
+          for (std::size_t k = 0; k < all->size(); ++k)
+            objects.push_back(object{std::in_place_index<I>, handle<inner>{all, k}});
+          return objects;
+        });
   }
 
   /// @errors as pin
   result<std::vector<stored_object>> list(uri const& root) {
-    return with_store_of(
+    return with_store_of<result<std::vector<stored_object>>>(
         root, [&]<std::size_t I>(std::integral_constant<std::size_t, I>) { return std::get<I>(stores_).list(root); });
   }
 
@@ -180,9 +180,10 @@ class any_of {
 
   /// @errors usage: no store takes this scheme, or its text is broken
   result<std::optional<std::string>> directory_of(uri const& root) {
-    return with_store_of(root, [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-      return penstock::directory_of(std::get<I>(stores_), root);
-    });
+    return with_store_of<result<std::optional<std::string>>>(
+        root, [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
+          return penstock::directory_of(std::get<I>(stores_), root);
+        });
   }
 
  private:
@@ -194,8 +195,8 @@ class any_of {
     return f(std::integral_constant<std::size_t, I>{});
   }
 
-  template <class F>
-  auto with_store_of(uri const& root, F&& f) -> decltype(at_index(0, f)) {
+  template <class R, class F>
+  R with_store_of(uri const& root, F&& f) {
     bool const takes[] = {Backends::takes(root)...};
     auto const found =
         static_cast<std::size_t>(std::find(std::begin(takes), std::end(takes), true) - std::begin(takes));
