@@ -1,5 +1,5 @@
 // error: a loan goes by const reference
-// guard: borrow_needs_loans
+// guard: borrow_needs_loans, borrowed_is_pinned
 #include <penstock/arch/llama.hpp>
 #include <penstock/pipeline/pipeline.hpp>
 #include <penstock/storage/local.hpp>

@@ -1,5 +1,5 @@
 // error: this is no sink
-// guard: sink_takes_parameters
+// guard: sink_takes_parameters, borrowed_is_pinned
 #include <penstock/device/host.hpp>
 #include <penstock/pipeline/sink.hpp>
 
