@@ -20,14 +20,14 @@ class host_pages {
   static result<host_pages> allocate(bytes n) {
     host_pages fresh;
     fresh.size_ = (n.count + page - 1) / page * page;
-    if (!fresh.size_) return fresh;
+    if (!fresh.size_) return result<host_pages>{std::move(fresh)};  // nvcc does not move by itself here
     void* const p = ::mmap(nullptr, fresh.size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED)
       return error{error_kind::memory, "expected " + std::to_string(fresh.size_) +
                                            " bytes of memory for slots, found none; lower the memory limit"};
     fresh.data_ = static_cast<std::byte*>(p);
-    ::madvise(p, fresh.size_, MADV_HUGEPAGE);  // a wish: without huge pages it is only slower
-    return fresh;
+    ::madvise(p, fresh.size_, MADV_HUGEPAGE);     // a wish: without huge pages it is only slower
+    return result<host_pages>{std::move(fresh)};  // nvcc does not move by itself here
   }
 
   host_pages(host_pages&& o) noexcept : data_(std::exchange(o.data_, nullptr)), size_(std::exchange(o.size_, 0)) {}

@@ -66,7 +66,7 @@ class read_packer {
         close();
         continue;
       }
-      emit(t, take, 1);
+      append(t, take, 1);
       t.from += take, t.at += take, t.width -= take;
     }
   }
@@ -78,7 +78,7 @@ class read_packer {
         continue;
       }
       u64 const n = std::min({t.rows, (room - t.width) / t.from_pitch + 1, u64{std::numeric_limits<u32>::max()}});
-      emit(t, t.width, n);
+      append(t, t.width, n);
       t.from += n * t.from_pitch, t.at += n * t.at_pitch, t.rows -= n;
     }
   }
@@ -94,7 +94,7 @@ class read_packer {
     }
     return slot_;
   }
-  void emit(transfer const& t, u64 width, u64 rows) {
+  void append(transfer const& t, u64 width, u64 rows) {
     if (!open_) {
       read_ = {t.object, 0, t.object == no_object ? 0 : t.from, static_cast<u32>(plan_.copies.size()), 0};
       open_ = true;

@@ -36,8 +36,8 @@ PENSTOCK_INLINE std::string_view kind_of(simdjson::dom::element value) {
     case simdjson::dom::element_type::UINT64: return "an integer";
     case simdjson::dom::element_type::DOUBLE: return "a number with fraction or exponent";
     case simdjson::dom::element_type::STRING: return "a string";
-    case simdjson::dom::element_type::BOOL: return "a boolean";
-    default: return "null";
+    case simdjson::dom::element_type::NULL_VALUE: return "null";
+    default: return "a boolean";  // its enumerator is a macro elsewhere
   }
 }
 
