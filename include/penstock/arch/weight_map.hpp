@@ -145,7 +145,8 @@ auto verdict_on() {
     // guard-begin: map_numbers
     if constexpr (constexpr auto i = rule_without_numbers<Arch, Schemes...>(); i < map::rules.size()) {
       using scheme = typename decltype(scheme_without_numbers<Schemes...>())::type;
-      (void)sizeof(scheme_cannot_dequantise<scheme, shown<spelled(map::rules[i])>, shown<place_of(map::rules[i])>>);
+      constexpr text asked = spelled(map::rules[i]), place = place_of(map::rules[i]);
+      (void)sizeof(scheme_cannot_dequantise<scheme, shown<asked>, shown<place>>);
     }
     // guard-end: map_numbers
   }
