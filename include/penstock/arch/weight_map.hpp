@@ -133,20 +133,19 @@ auto verdict_on() {
       (void)sizeof(linear_takes_a_module_name<shown<spelled(a)>, shown<place_of(a)>>);
     if constexpr (f.what == map_fault::override_replaces_nothing)
       (void)sizeof(override_replaces_nothing<shown<spelled(a)>, shown<place_of(a)>>);
-    if constexpr (f.what == map_fault::two_rules_claim_one_tensor) {
-      constexpr text claimed =
-          spelled(a, map::suffixes.text[f.suffix]);  // a name of its own: nvcc prints it wrong inline
-      (void)sizeof(two_rules_claim_one_tensor<shown<claimed>, shown<place_of(a)>, shown<place_of(b)>>);
-    }
+    if constexpr (f.what == map_fault::two_rules_claim_one_tensor)
+      (void)sizeof(two_rules_claim_one_tensor<shown<spelled(a, map::suffixes.text[f.suffix])>, shown<place_of(a)>,
+                                              shown<place_of(b)>>);
     if constexpr (f.what == map_fault::parameter_is_never_complete)
       (void)sizeof(parameter_is_never_complete<shown<parameter_name(a)>, shown<place_of(a)>, f.suffix>);
     if constexpr (f.what == map_fault::two_rules_write_one_parameter)
       (void)sizeof(two_rules_write_one_parameter<shown<parameter_name(a)>, shown<place_of(a)>, shown<place_of(b)>>);
     // guard-begin: map_numbers
-    if constexpr (constexpr auto i = rule_without_numbers<Arch, Schemes...>(); i < map::rules.size()) {
+    constexpr std::size_t i = rule_without_numbers<Arch, Schemes...>();
+    if constexpr (i < map::rules.size()) {
       using scheme = typename decltype(scheme_without_numbers<Schemes...>())::type;
-      constexpr text asked = spelled(map::rules[i]), place = place_of(map::rules[i]);
-      (void)sizeof(scheme_cannot_dequantise<scheme, shown<asked>, shown<place>>);
+      constexpr auto& c = map::rules[i];
+      (void)sizeof(scheme_cannot_dequantise<scheme, shown<spelled(c)>, shown<place_of(c)>>);
     }
     // guard-end: map_numbers
   }

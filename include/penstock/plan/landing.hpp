@@ -1,6 +1,7 @@
 #pragma once
 #include <vector>
 
+#include <penstock/core/shape.hpp>
 #include <penstock/plan/bound_map.hpp>
 
 PENSTOCK_BEGIN
