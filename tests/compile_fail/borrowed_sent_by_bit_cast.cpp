@@ -1,6 +1,6 @@
 // error: no matching function.*bit_cast.*borrowed_tensor
 // error(clang): trivially_copyable.*borrowed_tensor
-// guard: borrowed_is_not_trivially_copyable
+// guard: borrowed_is_pinned
 #include <array>
 #include <bit>
 #include <penstock/tensor/borrowed.hpp>

@@ -38,9 +38,9 @@ class borrowed_tensor final {
   borrowed_tensor(borrowed_tensor&&, it_ends_with_its_lease__keep_to_owned_instead* = nullptr) = delete;
   borrowed_tensor& operator=(borrowed_tensor const&) = delete;  // it ends with its lease: keep to_owned() instead
   static void* operator new(std::size_t) = delete;              // it lives in its callback, not on the heap
+  ~borrowed_tensor() {}  // user-provided: not trivially copyable, so no std::bit_cast
   // guard-end: borrowed_is_pinned
   borrowed_tensor const* operator&() const = delete;  // guard: borrowed_has_no_address
-  ~borrowed_tensor() {}                               // guard: borrowed_is_not_trivially_copyable
 
   [[nodiscard]] bytes size() const noexcept { return alive(), n_; }
 
