@@ -27,7 +27,7 @@ std::string to_json(std::vector<pipeline<program_policies>::plan_type> const& pl
         o.add("bytes_exchanged", bytes{});
     o.add("requests", requests), o.add("tensors", tensors), o.add("parameters", parameters), o.add("copies", copies);
     o.add("peak_host_bytes", host), o.add("peak_retained_bytes", kept), o.add("plan_seconds", seconds);
-    o.add("input_hash", hash_text(plans.front()));
+    o.add("input_hash", penstock::detail::hex_of(plans.front().input_hash));
     auto& ranks = o.key("ranks") += '[';
     for (std::size_t i = 0; i < plans.size(); ++i) ranks += (i ? "," : "") + penstock::to_json(plans[i]);
     ranks += ']';

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <thread>
 
+#include <penstock/core/hash.hpp>
 #include <penstock/model/cache.hpp>
 #include <penstock/storage/local.hpp>
 #include <penstock/storage/name.hpp>
@@ -54,13 +55,9 @@ PENSTOCK_INLINE std::string manifest_word(std::string_view text) {
 
 /// A folder's name that people can read and that differs when the contents differ: `org_model-0123456789abcdef`.
 PENSTOCK_INLINE std::string snapshot_name(std::string_view uri, std::vector<snapshot_file> const& files) {
-  u64 hash = 0xcbf29ce484222325;  // FNV-1a. Where two texts agree in it, the manifest still tells them apart.
-  auto const add = [&](std::string_view text) {
-    for (char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-    hash *= 0x100000001b3;
-  };
-  add(uri);
-  for (auto const& f : files) add(f.name), add(std::to_string(f.size.count)), add(f.version);
+  u64 hash = hash_of(uri);  // where two hashes agree, the manifest still tells them apart
+  for (auto const& f : files)
+    for (u64 const part : {hash_of(f.name), f.size.count, hash_of(f.version)}) hash = hash_of(hash, part);
 
   while (uri.ends_with('/')) uri.remove_suffix(1);
   auto cut = uri.rfind('/');
@@ -72,9 +69,7 @@ PENSTOCK_INLINE std::string snapshot_name(std::string_view uri, std::vector<snap
                        c == '_' || (c == '.' && !name.empty());
     name += plain ? c : '_';
   }
-  name += '-';
-  for (int shift = 60; shift >= 0; shift -= 4) name += "0123456789abcdef"[hash >> shift & 15];
-  return name;
+  return name + '-' + hex_of(hash);
 }
 
 PENSTOCK_INLINE cached_snapshot::cached_snapshot(std::filesystem::path first, std::string uri,

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include <penstock/core/percent.hpp>
 #include <penstock/net/url.hpp>
 
 PENSTOCK_BEGIN
@@ -39,13 +40,6 @@ inline std::string encode(std::string_view text, bool slash_too) {
       out += {'%', digits[b >> 4], digits[b & 15]};
     }
   return out;
-}
-
-inline int hex_digit(char c) noexcept {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
 }
 }  // namespace detail
 
@@ -87,22 +81,8 @@ PENSTOCK_INLINE std::string percent_encode(std::string_view key) { return detail
 PENSTOCK_INLINE std::string percent_encode_value(std::string_view value) { return detail::encode(value, true); }
 
 PENSTOCK_INLINE result<std::string> percent_decode(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      out += text[i];
-      continue;
-    }
-    int const high = text.size() - i > 2 ? detail::hex_digit(text[i + 1]) : -1;
-    int const low = text.size() - i > 2 ? detail::hex_digit(text[i + 2]) : -1;
-    if (high < 0 || low < 0)
-      return error{error_kind::usage,
-                   "expected two hexadecimal digits after each % of a URL; write a literal % as %25"};
-    out += static_cast<char>(high * 16 + low);
-    i += 2;
-  }
-  return out;
+  if (auto plain = penstock::detail::decode_percent(text)) return *std::move(plain);
+  return error{error_kind::usage, "expected two hexadecimal digits after each % of a URL; write a literal % as %25"};
 }
 }  // namespace net
 PENSTOCK_END

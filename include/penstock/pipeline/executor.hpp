@@ -46,7 +46,7 @@ inline result<bytes> check_memory(plan const& p, prepared const& pre, u32 lanes,
   if (pre.largest > m.slot.count)
     return error{error_kind::plan, "expected reads that fit a slot of " + number(m.slot.count) +
                                        " bytes, found one of " + number(pre.largest) + "; plan with that slot"};
-  bytes const ring = u64{lanes} * (u64{m.slots} * slot_stride(m.slot));
+  bytes const ring = u64{lanes} * (u64{m.slots} * m.stride());
   if (ring + transport + pre.kept_peak > m.limit)
     return error{error_kind::plan, "expected slots, transport buffers and kept tensors within the memory limit of " +
                                        number(m.limit.count) + " bytes, found " + number(ring.count) + " + " +

@@ -1,17 +1,11 @@
 #pragma once
 #include <string>
 
+#include <penstock/core/hash.hpp>
 #include <penstock/core/json_writer.hpp>
 #include <penstock/plan/plan.hpp>
 
 PENSTOCK_BEGIN
-/// The input hash as 16 hexadecimal digits.
-inline std::string hash_text(plan const& p) {
-  std::string digits;
-  for (unsigned i = 0; i < 16; ++i) digits += "0123456789abcdef"[p.input_hash >> (60 - 4 * i) & 15];
-  return digits;
-}
-
 /// What a plan foresees, as one JSON object: the names that a load's report has, and plan_seconds, copies, input_hash.
 inline std::string to_json(plan const& p) {
   std::string text;
@@ -33,7 +27,7 @@ inline std::string to_json(plan const& p) {
     o.add("slot_bytes", p.memory.slot);
     o.add("depth", p.memory.depth);
     o.add("plan_seconds", p.seconds);
-    o.add("input_hash", hash_text(p));
+    o.add("input_hash", detail::hex_of(p.input_hash));
   }
   return text;
 }

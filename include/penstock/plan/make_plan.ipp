@@ -1,6 +1,7 @@
 #pragma once
 #include <chrono>
 
+#include <penstock/core/hash.hpp>
 #include <penstock/core/separate.hpp>
 #include <penstock/plan/make_plan.hpp>
 #include <penstock/plan/planner.hpp>
@@ -10,43 +11,30 @@
 PENSTOCK_BEGIN
 namespace detail {
 /// Hash of what a plan is made from, without the rank: ranks that agree on it agree on the plan.
-class input_hasher {
- public:
-  void add(std::string_view s) {
-    h_.add(s);
-    h_.add('\0');
-  }
-  void add(u64 n) {
-    for (unsigned i = 0; i < 8; ++i) h_.add(static_cast<char>(n >> 8 * i));
-  }
-  [[nodiscard]] u64 value() const noexcept { return h_.hash; }
-
- private:
-  arch::fnv h_;
-};
-
 PENSTOCK_INLINE u64 hash_of_inputs(checkpoint const& weights, model_config const& config, map_view const& map,
                                    topology const& at, plan_options const& o) {
-  input_hasher h;
-  h.add(u64{PENSTOCK_VERSION_MAJOR} << 32 | u64{PENSTOCK_VERSION_MINOR} << 16 | PENSTOCK_VERSION_PATCH);
-  for (auto const& s : weights.shards) h.add(s.name), h.add(s.size.count), h.add(s.version);
+  u64 hash = 0;
+  auto const number = [&](u64 n) { hash = hash_of(hash, n); };
+  auto const text = [&](std::string_view t) { number(hash_of(t)); };
+  number(u64{PENSTOCK_VERSION_MAJOR} << 32 | u64{PENSTOCK_VERSION_MINOR} << 16 | PENSTOCK_VERSION_PATCH);
+  for (auto const& s : weights.shards) text(s.name), number(s.size.count), text(s.version);
   for (auto const& t : weights.tensors) {
-    h.add(t.name), h.add(static_cast<u64>(t.type)), h.add(index_of(t.shard)), h.add(t.where.first.count),
-        h.add(t.where.size.count);
-    for (auto const e : t.shape.extents()) h.add(e);
+    text(t.name), number(static_cast<u64>(t.type)), number(index_of(t.shard));
+    number(t.where.first.count), number(t.where.size.count), number(t.shape.rank());
+    for (auto const e : t.shape.extents()) number(e);
   }
-  h.add(config.fingerprint());
-  h.add(map.arch_name());
-  for (auto const& s : map.schemes()) h.add(s.name);
+  number(config.fingerprint());
+  text(map.arch_name());
+  for (auto const& s : map.schemes()) text(s.name);
   for (auto const& r : map.rules()) {
     auto const from = arch::name_of(r), to = arch::target_of(r);
-    h.add(from.view()), h.add(to.view()), h.add(static_cast<u64>(r.how)), h.add(static_cast<u64>(r.over)),
-        h.add(u64{r.piece} << 8 | r.pieces);
+    text(from.view()), text(to.view());
+    number(static_cast<u64>(r.how)), number(static_cast<u64>(r.over)), number(u64{r.piece} << 8 | r.pieces);
   }
-  h.add(at.tp), h.add(at.ep), h.add(at.pp);
-  for (auto const& g : at.groups) h.add(g ? g->size : 0);
-  h.add(o.memory_limit.count), h.add(o.slot.count), h.add(o.lanes), h.add(o.storage.gap.count);
-  return h.value();
+  for (u64 const n : {at.tp, at.ep, at.pp}) number(n);
+  for (auto const& g : at.groups) number(g ? g->size : 0);
+  for (u64 const n : {o.memory_limit.count, o.slot.count, u64{o.lanes}, o.storage.gap.count}) number(n);
+  return hash;
 }
 
 PENSTOCK_INLINE result<void> check_topology(topology const& at) {
@@ -100,9 +88,6 @@ PENSTOCK_INLINE std::vector<transfer> take_as_stored(checkpoint const& weights, 
     p.parameters.push_back(std::move(q));
   }
   p.layers = 1;
-  std::sort(all.begin(), all.end(), [](transfer const& a, transfer const& b) {
-    return a.object != b.object ? a.object < b.object : a.from < b.from;
-  });
   return all;
 }
 
@@ -131,9 +116,6 @@ PENSTOCK_INLINE result<plan> make_plan(checkpoint const& weights, model_config c
   plan p;
   p.uri = weights.uri, p.rank = at.rank, p.ranks = at.ranks();
   for (auto const& s : weights.shards) p.objects.push_back(s.name);
-  if (weights.ignored)
-    p.notices.push_back(std::to_string(weights.ignored) + (weights.ignored == 1 ? " tensor" : " tensors") +
-                        " ignored: the index gives another file for the same name, or none");
 
   std::vector<detail::transfer> transfers;
   if (map.identity()) {
@@ -145,6 +127,10 @@ PENSTOCK_INLINE result<plan> make_plan(checkpoint const& weights, model_config c
     if (!t) return std::move(t).error();
     transfers = *std::move(t);
   }
+  // By object and offset; zeros, which have no object, come last.
+  std::stable_sort(transfers.begin(), transfers.end(), [](auto const& a, auto const& b) {
+    return a.object != b.object ? a.object < b.object : a.from < b.from;
+  });
   auto memory = detail::divide_memory(o, bytes{0});
   if (!memory) return std::move(memory).error();
   p.memory = *memory;

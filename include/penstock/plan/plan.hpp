@@ -61,6 +61,8 @@ struct plan_group {
 
 /// How the memory limit is divided before the first byte.
 struct memory_division {
+  static constexpr u64 alignment = 4096;  ///< of slots, bytes
+
   u32 lanes = 1;  ///< threads
   u32 slots = 2;  ///< of each lane
   u32 depth = 1;  ///< reads outstanding in each lane
@@ -69,8 +71,8 @@ struct memory_division {
   bytes kept;       ///< peak of kept bytes, when reads finish one after the other
   bytes limit;
 
-  /// From slot to slot: whole pages, so that no two owners share a cache line.
-  constexpr bytes stride() const noexcept { return bytes{(slot.count + 4095) / 4096 * 4096}; }
+  /// From slot to slot: whole pages. Direct I/O wants it, and no two owners share a cache line or a sanitizer's granule.
+  constexpr bytes stride() const noexcept { return bytes{(slot.count + alignment - 1) / alignment * alignment}; }
   constexpr bytes ring() const noexcept { return u64{lanes} * slots * stride(); }
   constexpr bytes total() const noexcept { return ring() + transport + kept; }
 };
@@ -88,14 +90,13 @@ struct plan {
 
   u32 rank = 0;
   u32 ranks = 1;
-  u64 input_hash = 0;                ///< of checkpoint, map, config, topology and options: equal on all ranks
-  bytes needed;                      ///< what the copies take out of the reads; zeros not counted
-  bytes read;                        ///< sum of the reads
-  bytes discarded;                   ///< read and not needed
-  u64 requests = 0;                  ///< reads of objects
-  u64 tensors = 0;                   ///< checkpoint tensors that are read
-  double seconds = 0;                ///< spent planning
-  std::vector<std::string> notices;  ///< e.g. "1 tensor ignored"
+  u64 input_hash = 0;  ///< of checkpoint, map, config, topology and options: equal on all ranks
+  bytes needed;        ///< what the copies take out of the reads; zeros not counted
+  bytes read;          ///< sum of the reads
+  bytes discarded;     ///< read and not needed
+  u64 requests = 0;    ///< reads of objects
+  u64 tensors = 0;     ///< checkpoint tensors that are read
+  double seconds = 0;  ///< spent planning
   std::vector<std::pair<std::string, param_id>> aliases;  ///< names that mean another's parameter: a tied head
 
   /// By its name or an alias of it; null where there is none. @cost linear in the parameters

@@ -16,7 +16,7 @@ class planner {
       : weights_(weights), config_(config), map_(map), at_(at), plan_(into) {}
 
   /// Fills the plan's parameters and aliases.
-  /// @returns what goes where, ordered by object and offset, zeros last
+  /// @returns what goes where, in no order
   result<std::vector<transfer>> run();
 
  private:

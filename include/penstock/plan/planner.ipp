@@ -250,9 +250,6 @@ PENSTOCK_INLINE result<std::vector<transfer>> planner::run() {
     u64 const last = p.shape.rank() ? p.shape[p.shape.rank() - 1] : 1;
     p.row = p.shape.rank() < 2 ? p.size : bytes{last * bits_of(p.type) / 8};
   }
-  std::sort(transfers_.begin(), transfers_.end(), [](transfer const& a, transfer const& b) {
-    return a.object != b.object ? a.object < b.object : a.from < b.from;
-  });
   add_padding();
   add_aliases();
   return std::move(transfers_);

@@ -10,6 +10,7 @@
 #include <optional>
 #include <system_error>
 
+#include <penstock/core/percent.hpp>
 #include <penstock/storage/local.hpp>
 #include <penstock/storage/name.hpp>
 
@@ -50,23 +51,8 @@ PENSTOCK_INLINE error system_says(int number, std::string_view doing, std::strin
 }
 
 PENSTOCK_INLINE std::optional<std::string> percent_decoded(std::string_view text) {
-  auto const digit = [](char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-  };
-  std::string plain;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      plain += text[i];
-      continue;
-    }
-    if (i + 2 >= text.size()) return std::nullopt;
-    int const high = digit(text[i + 1]), low = digit(text[i + 2]);
-    if (high < 0 || low < 0 || high + low == 0) return std::nullopt;
-    plain += static_cast<char>(high * 16 + low);
-    i += 2;
-  }
+  auto plain = decode_percent(text);
+  if (plain && plain->find('\0') != plain->npos) plain.reset();
   return plain;
 }
 

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include <penstock/core/hash.hpp>
 #include <penstock/core/result.hpp>
 #include <penstock/core/separate.hpp>
-#include <penstock/format/detail/hash.hpp>
 
 PENSTOCK_BEGIN
 namespace detail {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/format/detail/hash.hpp>
+#include <penstock/core/hash.hpp>
 
 PENSTOCK_BEGIN
 namespace detail {

@@ -160,7 +160,7 @@ class lane {
   static constexpr bool borrows = state::borrows;
 
   void fail(error e) { load_.board.fail(std::move(e)); }
-  bytes stride() const noexcept { return slot_stride(load_.plan.memory.slot); }
+  bytes stride() const noexcept { return load_.plan.memory.stride(); }
   bytes ring() const noexcept { return u64{load_.plan.memory.slots} * stride(); }
   std::span<plan_copy const> copies_of(slot_type const& s) const {
     auto const& r = load_.plan.reads[s.read];

@@ -8,14 +8,6 @@
 
 PENSTOCK_BEGIN
 namespace detail {
-/// Slots begin on pages: direct I/O wants it, and no two owners share a cache line or a granule of a sanitizer.
-inline constexpr u64 slot_alignment = 4096;
-
-/// From slot to slot of one lane.
-constexpr bytes slot_stride(bytes slot) noexcept {
-  return bytes{(slot.count + slot_alignment - 1) / slot_alignment * slot_alignment};
-}
-
 /// In checked builds, makes a later look at these bytes fail: a sanitizer's report, or NaN where there is none.
 ///
 /// `p` stands on a slot's first byte, `n` may be rounded up within the slot.

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstring>
+#include <string>
 #include <string_view>
 
 #include <penstock/core/bytes.hpp>
@@ -34,5 +35,12 @@ inline u64 hash_of(std::string_view text, u64 secret = 0) noexcept {
 
 /// A hash of both, in this order.
 constexpr u64 hash_of(u64 a, u64 b) noexcept { return fold(a ^ 0x9e3779b97f4a7c15, b ^ 0xd1b54a32d192ed03); }
+
+/// A hash as 16 hexadecimal digits.
+inline std::string hex_of(u64 hash) {
+  std::string digits;
+  for (int shift = 60; shift >= 0; shift -= 4) digits += "0123456789abcdef"[hash >> shift & 15];
+  return digits;
+}
 }  // namespace detail
 PENSTOCK_END
