@@ -54,7 +54,10 @@ constexpr canonical_name canonical(std::string_view s) noexcept {
         return c.bad = true, c;
       }
     }
-    while (p != end && *p != '.') h.add(*p++);
+    for (; p != end && *p != '.'; ++p) {
+      if (*p == '*') return c.bad = true, c;  // in the middle of a segment
+      h.add(*p);
+    }
     if (p != end) h.add(*p++);
   }
   return c.hash = h.hash, c;

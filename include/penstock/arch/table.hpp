@@ -93,8 +93,11 @@ struct compiled_map {
       // guard-begin: map_range
       auto const star = [](std::string_view s) { return s.find('*') != s.npos; };
       if (star(r.path[0]) || star(r.path[3])) return {map_fault::number_without_range, i, i, 0};
-      for (std::size_t w = 0; w < 2; ++w)
-        if (star(r.path[w + 1]) && r.each[w].hi.zero()) return {map_fault::number_without_range, i, i, 0};
+      for (std::size_t w = 0; w < 2; ++w) {
+        auto const scope = r.path[w + 1];
+        bool const second = scope.find('*') != scope.rfind('*');  // one range is for one star
+        if (star(scope) && (r.each[w].hi.zero() || second)) return {map_fault::number_without_range, i, i, 0};
+      }
       // guard-end: map_range
     }
     return {};

@@ -74,6 +74,8 @@ BOOST_AUTO_TEST_CASE(a_star_is_a_whole_segment) {
   BOOST_TEST(!canonical("*").bad);
   BOOST_TEST(canonical("layers.*th.w").bad);
   BOOST_TEST(canonical("layers.**.w").bad);
+  BOOST_TEST(canonical("layer_*.w").bad);
+  BOOST_TEST(canonical("layers.a*").bad);
 }
 
 BOOST_AUTO_TEST_CASE(the_sign_of_the_canonical_form_is_no_number_in_a_name) {
