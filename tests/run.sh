@@ -35,9 +35,11 @@ step() {
 count() {
   local counts
   counts=$(python3 - "$1" <<'END'
-import sys, xml.etree.ElementTree as xml
+import re, sys, xml.etree.ElementTree as xml
 try:
-    cases = list(xml.parse(sys.argv[1]).iter("testcase"))
+    with open(sys.argv[1], encoding="utf-8", errors="replace") as file:  # what a test printed is in it: Meson 1.0 leaves
+        text = re.sub("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "", file.read())  # in what XML forbids
+    cases = list(xml.fromstring(text.encode()).iter("testcase"))
 except (OSError, xml.ParseError) as fault:
     print(f"no results: {fault}", file=sys.stderr)
     cases = []
