@@ -18,6 +18,7 @@
 #include <penstock/model/choose.ipp>
 #include <penstock/model/disk.ipp>
 #include <penstock/model/snapshot.ipp>
+#include <penstock/plan/inventory.ipp>
 #include <penstock/plan/make_plan.ipp>
 #include <penstock/storage/local.ipp>
 #include <penstock/storage/memory.ipp>

@@ -1,4 +1,4 @@
-// error: the quant scheme has no .struct dequantise. that models retained_group
+// error: the quant scheme has no .static void dequantise
 // guard: map_numbers
 #include <penstock/arch/llama.hpp>
 #include <penstock/pipeline/policies.hpp>

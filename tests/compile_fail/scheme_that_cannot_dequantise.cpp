@@ -1,4 +1,4 @@
-// error: the quant scheme has no .struct dequantise. that models retained_group
+// error: the quant scheme has no .static void dequantise
 // guard: map_numbers
 #include <penstock/arch/weight_map.hpp>
 
@@ -14,10 +14,7 @@ struct my_scheme {
 #ifdef COMPILE_FAIL
   // no way back to plain numbers
 #else
-  struct dequantise {
-    using kept = std::tuple<owned_tensor<host_memory>>;
-    static void finish(kept&, borrowed_tensor const&, std::byte*);
-  };
+  static void dequantise(quant::stored_rows const&, float*);
 #endif
 };
 static_assert(sizeof(weight_map_of<mine, my_scheme>) > 0);

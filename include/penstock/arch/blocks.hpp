@@ -29,6 +29,12 @@ constexpr auto gated_mlp(dim width, dim bias) {
                     linear("mlp.up_proj", width, hidden).by_out().bias(bias)),
                linear("mlp.down_proj", hidden, width).by_in().bias(bias));
 }
+/// SwiGLU experts, stacked: w13 [experts, 2 width, hidden], its rows gate above up, and w2 [experts, hidden, width].
+constexpr auto gated_experts(std::string_view scope, std::string_view w13, std::string_view w2, dim count, dim width,
+                             std::string_view gate, std::string_view up, std::string_view down) {
+  return experts(scope, count, fuse(w13, linear(gate, width, hidden).by_out(), linear(up, width, hidden).by_out()),
+                 linear(down, hidden, width).by_in().as(w2));
+}
 /// Buffers that old exports store and no engine needs.
 inline constexpr auto rotary_buffers =
     rules(skip("self_attn.rotary_emb.inv_freq"), skip("self_attn.rotary_emb.cos_cached"),

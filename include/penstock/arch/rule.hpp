@@ -23,9 +23,19 @@ struct bound {
   constexpr bool operator==(bound const&) const = default;
 };
 
+/// What a parameter that no file has is made of: of each head, some rows of a linear, as plain numbers.
+struct head_rows {
+  dim head{};            ///< rows that the linear has for one head
+  dim first{}, count{};  ///< of them
+  bool by_column = false;
+  /// [heads, K, count] instead of [heads, count, K].
+  constexpr head_rows transposed() const { return {head, first, count, true}; }
+};
+constexpr head_rows rows_of_head(dim head, dim first, dim count) { return {head, first, count, false}; }
+
 /// One line of a weight map: which checkpoint name becomes which (piece of a) parameter, and how ranks share it.
 struct rule {
-  enum kind : u8 { tensor, linear, removed } what = tensor;
+  enum kind : u8 { tensor, linear, derived, removed } what = tensor;
   /// Prefix, layer scope, expert scope, own name; joined by dots. `*` stands for a whole number.
   std::array<std::string_view, 4> path{std::string_view(), std::string_view(), std::string_view(), std::string_view()};
   /// Prefix, layer scope, own name of the parameter. An empty own name: as in the checkpoint.
@@ -49,6 +59,7 @@ struct rule {
   bool may_be_absent = false;
   bool as_numbers = false;     ///< wanted in plain numbers, whatever the scheme
   bool orphan = false;         ///< an override that found nothing to replace
+  head_rows step{};            ///< of a derived parameter, whose path names its source
   std::string_view tied_to{};  ///< not empty: where the condition holds, this name means that parameter
   char const* file = "";
   u32 line = 0;

@@ -78,6 +78,13 @@ constexpr rule tie(std::string_view name, std::string_view of, call_site at = ca
   auto r = skip(name, at);
   return r.tied_to = of, r;
 }
+/// A parameter that no file has and that is made when its source, an unfused linear of the same map, is complete: in the
+/// model's dtype, whatever scheme the source is stored in. It has no tensors, so `--digest` has no line of it.
+constexpr rule derived(std::string_view name, std::string_view source, head_rows step,
+                       call_site at = call_site::here()) {
+  auto r = tensor(source, 1, at);
+  return r.what = rule::derived, r.to[2] = name, r.step = step, r.as_numbers = true, r;
+}
 /// What these rules claim is known and not wanted.
 template <class... Rules>
 constexpr auto skipped(Rules const&... r) {
@@ -122,10 +129,18 @@ constexpr auto under(std::string_view prefix, Rules g) {
   return g;
 }
 
+/// The parameters of the rules inside are called so: `name` and their own, without layer.
+template <class Rules>
+constexpr auto into(std::string_view name, Rules g) {
+  for (auto& one : g.list) one.to[0] = name, one.to[1] = std::string_view();
+  return g;
+}
+
 /// Do two rules claim the same name at the same time?
 constexpr bool same_claim(rule const& a, rule const& b) {
   for (unsigned i = 0; i < 4; ++i)
     if (a.path[i] != b.path[i]) return false;
+  if (a.what == rule::derived && a.to[2] != b.to[2]) return false;
   return a.what == b.what && !exclusive(a, b);
 }
 /// `base`, with every rule that claims what one of `r` claims replaced by it. To replace what is not there is an error.

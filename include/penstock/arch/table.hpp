@@ -16,6 +16,7 @@ enum class map_fault : u8 {
   two_rules_claim_one_tensor,
   parameter_is_never_complete,
   two_rules_write_one_parameter,
+  derived_from_nothing,
 };
 struct found_fault {
   map_fault what = map_fault::none;
@@ -59,7 +60,7 @@ struct compiled_map {
   static constexpr suffix_list suffixes = suffixes_of<Schemes...>();
 
   static constexpr void for_each_suffix(rule const& r, auto visit) {
-    if (r.what == rule::removed) return;
+    if (r.what == rule::removed || r.what == rule::derived) return;
     if (r.what == rule::tensor) return visit(std::size_t{0});
     for (std::size_t s = 1; s < suffixes.count; ++s)
       if (s == 1 ? r.has_bias : !r.never_quantised || suffixes.text[s] == ".weight") visit(s);
@@ -99,6 +100,15 @@ struct compiled_map {
         if (star(scope) && (r.each[w].hi.zero() || second)) return {map_fault::number_without_range, i, i, 0};
       }
       // guard-end: map_range
+      // guard-begin: map_source
+      if (r.what == rule::derived && r.live()) {
+        bool found = false;
+        for (auto const& s : rules)
+          found |= s.what == rule::linear && s.live() && s.path == r.path && s.each[0] == r.each[0] && s.pieces == 1 &&
+                   !s.stacked && !exclusive(s, r);
+        if (!found) return {map_fault::derived_from_nothing, i, i, 0};
+      }
+      // guard-end: map_source
     }
     return {};
   }

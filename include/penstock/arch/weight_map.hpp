@@ -77,11 +77,17 @@ struct two_rules_write_one_parameter {
       never<Parameter>,
       "penstock: two rules of this weight map write one parameter: put them in one fuse(), or name another with as()");
 };
+template <class Source, class Parameter, class RuleAt>
+struct derived_from_nothing {
+  static_assert(
+      never<Source>,
+      "penstock: derived() needs as its source a linear of this weight map that is neither fused nor of experts, in the same layers");
+};
 template <class Scheme, class Linear, class RuleAt>
 struct scheme_cannot_dequantise {
   static_assert(
       never<Scheme>,
-      "penstock: this weight map needs a linear as plain numbers (in_model_dtype), and the quant scheme has no `struct dequantise` that models retained_group");
+      "penstock: this weight map needs a linear as plain numbers (derived, in_model_dtype), and the quant scheme has no `static void dequantise(quant::stored_rows const&, float*)`");
 };
 
 constexpr text place_of(rule const& r) {  // "llama.hpp:12"
@@ -140,6 +146,8 @@ auto verdict_on() {
       (void)sizeof(parameter_is_never_complete<shown<parameter_name(a)>, shown<place_of(a)>, f.suffix>);
     if constexpr (f.what == map_fault::two_rules_write_one_parameter)
       (void)sizeof(two_rules_write_one_parameter<shown<parameter_name(a)>, shown<place_of(a)>, shown<place_of(b)>>);
+    if constexpr (f.what == map_fault::derived_from_nothing)
+      (void)sizeof(derived_from_nothing<shown<spelled(a)>, shown<parameter_name(a)>, shown<place_of(a)>>);
     // guard-begin: map_numbers
     constexpr std::size_t i = rule_without_numbers<Arch, Schemes...>();
     if constexpr (i < map::rules.size()) {

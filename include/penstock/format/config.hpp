@@ -27,6 +27,11 @@ PENSTOCK_BEGIN
 ///   head_dim              hidden_size / num_attention_heads
 ///   tie_word_embeddings   true where model_type, also the text config's, begins with "gemma"; else false
 ///   attention_bias, mlp_bias   false
+///   q_lora_rank, n_shared_experts, first_k_dense_replace, num_nextn_predict_layers   0
+/// What no file has, for maps to speak of:
+///   layers_with_mtp            num_hidden_layers + num_nextn_predict_layers
+///   shared_intermediate_size   moe_intermediate_size * n_shared_experts
+///   router_has_bias            is topk_method noaux_tc? where it is not said: is this a DeepseekV3ForCausalLM?
 class model_config {
  public:
   /// The most that is read of a config.json.

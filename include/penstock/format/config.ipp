@@ -142,7 +142,21 @@ PENSTOCK_INLINE std::optional<u64> model_config::left_out(std::string_view key) 
         if (tree_.kind(*type) == detail::json_kind::text && tree_.text(*type).starts_with("gemma")) return 1;
     return 0;
   }
-  if (key == "attention_bias" || key == "mlp_bias") return 0;
+  for (std::string_view zero : {"attention_bias", "mlp_bias", "q_lora_rank", "n_shared_experts",
+                                "first_k_dense_replace", "num_nextn_predict_layers"})
+    if (key == zero) return 0;
+  if (key == "layers_with_mtp") {
+    auto const layers = number("num_hidden_layers"), draft = number("num_nextn_predict_layers");
+    return layers && draft ? std::optional{*layers + *draft} : std::nullopt;
+  }
+  if (key == "shared_intermediate_size") {
+    auto const width = number("moe_intermediate_size"), count = number("n_shared_experts");
+    return width && count ? std::optional{*width * *count} : std::nullopt;
+  }
+  if (key == "router_has_bias") {
+    auto const method = text("topk_method");
+    return method ? *method == "noaux_tc" : architecture() == "DeepseekV3ForCausalLM";
+  }
   return std::nullopt;
 }
 

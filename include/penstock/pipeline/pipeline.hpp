@@ -19,6 +19,7 @@ struct pinned_plan : plan {
 /// How a plan is made, beside model and topology.
 struct plan_request {
   std::string_view arch{};              ///< a name of the `arch` policy; empty: by config.json
+  std::string_view quant{};             ///< a name of the `quant` policy; empty: by config.json
   bytes memory_limit = mebibytes(512);  ///< of this rank
   bytes slot{};                         ///< 0: chosen to fit
   unsigned lanes = 0;                   ///< threads; 0: what the storage likes
@@ -77,7 +78,7 @@ class pipeline {
     auto map = choose_map(maps(), m.config, request.arch);
     if (!map) return error{map.error().kind(), m.weights.uri + ": " + map.error().message(), {.uri = m.weights.uri}};
     plan_options o;
-    o.memory_limit = request.memory_limit, o.slot = request.slot, o.lanes = request.lanes,
+    o.quant = request.quant, o.memory_limit = request.memory_limit, o.slot = request.slot, o.lanes = request.lanes,
     o.storage = traits_of(storage_);
     auto p = make_plan(m.weights, m.config, *map, at, o);
     if (!p) return std::move(p).error();

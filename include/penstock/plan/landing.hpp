@@ -14,6 +14,7 @@ struct landing {
   std::array<u64, 2> first{};               ///< where that begins in the parameter
   std::array<u64, 2> local{};               ///< what this piece occupies there; more than it takes: zeros
   std::array<u64, 2> parameter_extents{1, 1};
+  std::array<u64, 2> unit{1, 1};  ///< logical elements under one stored element
   u64 inner = 1;
 
   /// The tensor's shape.
@@ -51,6 +52,8 @@ inline result<landing> land(bound_map const& m, std::size_t line, quant::part co
   l.inner = r.rank == 3 ? m.bound_of(line).inner : 1;
   std::optional<error> missing;
   auto number = [&](char const* key) -> u64 {
+    if (auto const* d = config.quantization())
+      if (auto const n = d->number(key)) return *n;
     if (auto const n = config.number(key)) return *n;
     missing = error{error_kind::config,
                     "expected the number \"" + std::string{key} + "\" in the quantisation config, found none"};
@@ -61,6 +64,7 @@ inline result<landing> land(bound_map const& m, std::size_t line, quant::part co
     if (a.of == quant::axis::none) break;
     u64 const per = std::max<u64>(1, a.per.value(number));
     if (missing) return std::move(*missing);
+    l.unit[d] = per;
     auto one = [&](std::size_t rule) -> result<share> {
       auto const& b = m.bound()[rule];
       auto s = share_of(rules[rule], b, a.of, at.of(rules[rule].over));

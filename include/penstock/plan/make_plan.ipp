@@ -24,7 +24,7 @@ PENSTOCK_INLINE u64 hash_of_inputs(checkpoint const& weights, model_config const
     for (auto const e : t.shape.extents()) number(e);
   }
   number(config.fingerprint());
-  text(map.arch_name());
+  text(map.arch_name()), text(o.quant);
   for (auto const& s : map.schemes()) text(s.name);
   for (auto const& r : map.rules()) {
     auto const from = arch::name_of(r), to = arch::target_of(r);
@@ -58,19 +58,6 @@ PENSTOCK_INLINE result<void> check_topology(topology const& at) {
   return {};
 }
 
-/// Quantisation cannot be dropped: what config.json declares must be among the schemes.
-PENSTOCK_INLINE result<void> check_declaration(model_config const& config, map_view const& map) {
-  auto const* declared = config.quantization();
-  if (!declared || map.identity()) return {};
-  for (auto const& s : map.schemes())
-    if (s.name == declared->method) return {};
-  std::string allowed;
-  for (auto const& s : map.schemes()) allowed += (allowed.empty() ? "" : ", ") + std::string{s.name};
-  return error{error_kind::config, "config.json declares quantisation \"" + declared->method + "\" in " +
-                                       declared->where + "; expected one of the schemes " + allowed +
-                                       "; add the scheme that reads it to the pipeline's quant policy"};
-}
-
 /// Every tensor is a parameter of the same name, whole.
 PENSTOCK_INLINE std::vector<transfer> take_as_stored(checkpoint const& weights, plan& p) {
   std::vector<transfer> all;
@@ -97,7 +84,7 @@ PENSTOCK_INLINE result<void> every_byte_once(plan const& p) {
   std::vector<u64> written(p.parameters.size());
   for (auto const& c : p.copies) written[c.to] += u64{c.rows} * c.width;
   for (auto const& q : p.parameters)
-    if (written[index_of(q.id)] != q.size.count)
+    if (!q.derived && written[index_of(q.id)] != q.size.count)
       return error{error_kind::plan, "parameter \"" + q.name + "\": expected " + std::to_string(q.size.count) +
                                          " bytes, found tensors for " + std::to_string(written[index_of(q.id)]) +
                                          "; this weight map does not describe the parameter completely"};
@@ -109,7 +96,6 @@ PENSTOCK_INLINE result<plan> make_plan(checkpoint const& weights, model_config c
                                        topology const& at, plan_options const& o) {
   auto const begin = std::chrono::steady_clock::now();
   if (auto r = detail::check_topology(at); !r) return std::move(r).error();
-  if (auto r = detail::check_declaration(config, map); !r) return std::move(r).error();
   if (weights.tensors.size() > ~u32{} / 4)
     return error{error_kind::plan,
                  "expected at most a billion tensors, found " + std::to_string(weights.tensors.size())};
@@ -123,9 +109,14 @@ PENSTOCK_INLINE result<plan> make_plan(checkpoint const& weights, model_config c
   } else {
     auto bound = detail::bound_map::bind(map, config);
     if (!bound) return std::move(bound).error();
-    auto t = detail::planner{weights, config, *bound, at, p}.run();
+    auto const schemes = detail::scheme_choice::make(*bound, config, o.quant);
+    if (!schemes) return schemes.error();
+    auto t = detail::planner{weights, config, *bound, *schemes, at, p}.run();
     if (!t) return std::move(t).error();
     transfers = *std::move(t);
+    if (p.parameters.empty())
+      return error{error_kind::plan, "expected tensors for architecture " + std::string{map.arch_name()} +
+                                         ", found that by config.json this checkpoint has none"};
   }
   // By object and offset; zeros, which have no object, come last.
   std::stable_sort(transfers.begin(), transfers.end(), [](auto const& a, auto const& b) {

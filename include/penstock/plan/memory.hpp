@@ -8,6 +8,7 @@
 PENSTOCK_BEGIN
 /// What a plan may use and how.
 struct plan_options {
+  std::string_view quant{};             ///< a scheme of the map; empty: what config.json declares
   bytes memory_limit = mebibytes(512);  ///< staging, transport and kept bytes; not what the engine keeps
   bytes slot{};                         ///< 0: chosen to fit
   u32 lanes = 0;                        ///< 0: what the storage likes

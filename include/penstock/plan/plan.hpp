@@ -7,6 +7,7 @@
 
 #include <penstock/core/index.hpp>
 #include <penstock/core/shape.hpp>
+#include <penstock/quant/scheme.hpp>
 #include <penstock/tensor/region.hpp>
 
 PENSTOCK_BEGIN
@@ -19,7 +20,24 @@ struct parameter {
   bytes row;   ///< of the innermost dimension; `size` for rank 0 and 1
   layer_id layer{};
   param_id id{};
-  u32 pieces = 0;  ///< copies that write it; 0: complete from the start
+  u32 pieces = 0;        ///< copies that write it; 0: complete from the start, unless it is derived
+  bool derived = false;  ///< made of others when they are complete, never read
+};
+
+/// What is made of a linear's complete parts: of each head, some of its rows as plain numbers.
+struct derived_parameter {
+  param_id to{};             ///< [heads, count, k], or [heads, k, count]; BF16, F16 or F32
+  u64 head = 1;              ///< rows of the linear for one head
+  u64 first = 0, count = 0;  ///< of them
+  bool transposed = false;
+};
+/// A linear [n, k] and what is made of it. All its parts and results are announced together.
+struct derivation {
+  std::vector<param_id> sources{};  ///< the payload, then the scheme's other parts
+  std::vector<derived_parameter> results{};
+  u64 n = 0, k = 0;               ///< on this rank
+  std::array<u64, 2> unit{1, 1};  ///< of the first of the other parts, see quant::stored_rows
+  quant::dequantise_rows* numbers = nullptr;
 };
 
 /// One box of a read's bytes and where it goes: `rows` rows of `width` bytes. Never computed while loading.
@@ -85,6 +103,7 @@ struct plan {
   std::vector<plan_copy> copies;
   std::vector<plan_group> groups;
   std::vector<parameter> parameters;
+  std::vector<derivation> derivations;
   u32 layers = 0;  ///< layer_id runs over [0, layers)
   memory_division memory;
 

@@ -6,50 +6,70 @@
 #include <penstock/format/checkpoint.hpp>
 #include <penstock/plan/landing.hpp>
 #include <penstock/plan/reads.hpp>
+#include <penstock/plan/schemes.hpp>
 
 PENSTOCK_BEGIN
 namespace detail {
 /// Matches a checkpoint against a bound map and collects what one rank takes of it.
 class planner {
  public:
-  planner(checkpoint const& weights, model_config const& config, bound_map const& map, topology const& at, plan& into)
-      : weights_(weights), config_(config), map_(map), at_(at), plan_(into) {}
+  planner(checkpoint const& weights, model_config const& config, bound_map const& map, scheme_choice const& schemes,
+          topology const& at, plan& into)
+      : weights_(weights), config_(config), map_(map), schemes_(schemes), at_(at), plan_(into) {}
 
-  /// Fills the plan's parameters and aliases.
+  /// Fills the plan's parameters, derivations and aliases.
   /// @returns what goes where, in no order
   result<std::vector<transfer>> run();
 
  private:
-  /// What a line of the map comes to under this config and topology.
-  struct line_state {
+  static constexpr u32 no_parameter = ~u32{};
+
+  /// What a line of the map comes to under one scheme: the tensors of some of its layers.
+  struct line_part {
     landing where;
     dtype type = dtype::any_float;
-    u32 family = 0;
-    bool wanted = false;    ///< its tensors become (pieces of) parameters
     bool required = false;  ///< its tensors must be there
-    u64 layers = 1, experts = 1;
+  };
+  struct line_state {
+    std::vector<std::optional<line_part>> by_scheme{};  ///< nothing: the scheme has no such part, or it is not wanted
+    u32 family = 0;
+    u64 first_layer = 0, layers = 1, experts = 1;
     std::vector<bool> seen{};  ///< by layer and expert
   };
   /// The parameters that a line writes, one for each layer, together with the other pieces of them.
   struct family {
     std::size_t line = 0;           ///< the first of its lines
-    std::vector<u32> parameters{};  ///< by layer, from the first of its layers
+    std::vector<u32> parameters{};  ///< by layer, from the first of its layers; no_parameter: this layer has none
   };
 
   result<void> land_lines();
-  void number_parameters();
+  result<void> number_parameters();
+  result<void> add_derived();
   result<void> match_tensors();
+  result<void> check(checkpoint_tensor const& t, std::size_t line, u64 layer) const;
   result<void> take(checkpoint_tensor const& t, hit const& h);
   result<void> nothing_is_missing() const;
   void add_padding();
   void add_aliases();
   error unknown(checkpoint_tensor const& t) const;
   error contradiction(checkpoint_tensor const& t, std::string const& expected, std::string const& found) const;
+  std::string scheme_of(std::size_t line, u64 layer) const;
   extent experts_here(u64 count) const noexcept;
+  u64 layer_of(hit const& h) const noexcept {
+    return map_.rule_of(h.line).path[1].empty() ? 0 : h.index[0] - lines_[h.line].first_layer;
+  }
+  /// What line `line` is in a layer, counted from the first of its layers; null: nothing that is wanted.
+  line_part const* part_at(std::size_t line, u64 layer) const noexcept {
+    auto const& all = lines_[line].by_scheme;
+    if (all.empty()) return nullptr;
+    auto const& p = all[schemes_.of(map_.map().lines()[line].rule, layer)];
+    return p ? &*p : nullptr;
+  }
 
   checkpoint const& weights_;
   model_config const& config_;
   bound_map const& map_;
+  scheme_choice const& schemes_;
   topology const& at_;
   plan& plan_;
   std::vector<line_state> lines_;

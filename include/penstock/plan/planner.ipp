@@ -15,6 +15,13 @@ PENSTOCK_INLINE extent planner::experts_here(u64 count) const noexcept {
 }
 
 PENSTOCK_INLINE error planner::unknown(checkpoint_tensor const& t) const {
+  for (auto const& linear : map_.map().rules()) {  // a scale, or another tensor beside the weight of a linear
+    auto const module = std::string_view{t.name}.substr(0, t.name.rfind('.'));
+    if (linear.what == arch::rule::linear && spells(linear, "", module))
+      return contradiction(
+          t, "no tensor of this name beside the weight under the schemes of this pipeline, " + schemes_of(map_.map()),
+          "it");
+  }
   auto const nearest = nearest_name(map_.map(), t.name);
   return error{error_kind::plan,
                "expected the tensors of architecture " + std::string{map_.map().arch_name()} +
@@ -26,10 +33,16 @@ PENSTOCK_INLINE error planner::unknown(checkpoint_tensor const& t) const {
 
 PENSTOCK_INLINE error planner::contradiction(checkpoint_tensor const& t, std::string const& expected,
                                              std::string const& found) const {
+  auto const* d = config_.quantization();
   return error{error_kind::config,
                "tensor \"" + t.name + "\" in " + weights_.shards[index_of(t.shard)].name + ": expected " + expected +
-                   ", found " + found + "; config.json and the weights must belong to one model",
+                   ", found " + found + "; config.json (" + (d ? d->where : "no quantization_config") +
+                   ") and the weights must belong to one model",
                {weights_.uri, t.name, t.where, 0, 0, {}, {}, -1}};
+}
+
+PENSTOCK_INLINE std::string planner::scheme_of(std::size_t line, u64 layer) const {
+  return std::string{map_.map().schemes()[schemes_.of(map_.map().lines()[line].rule, layer)].name};
 }
 
 PENSTOCK_INLINE result<void> planner::land_lines() {
@@ -47,13 +60,20 @@ PENSTOCK_INLINE result<void> planner::land_lines() {
     auto const& r = map_.rule_of(i);
     auto const& b = map_.bound_of(i);
     auto& l = lines_[i];
-    l.layers = r.path[1].empty() ? 1 : b.hi[0] - std::min(b.lo[0], b.hi[0]);
-    l.experts = r.path[2].empty() ? 1 : b.hi[1] - std::min(b.lo[1], b.hi[1]);
-    auto const p = part_of(map_, i, 0);
-    if (!r.live() || !l.layers || !l.experts || !p || p->what == quant::part::note) continue;
-    auto where = land(map_, i, *p, config_, at_);
-    if (!where) return std::move(where).error();
-    l.where = *where, l.type = p->type, l.wanted = true, l.required = !p->optional && !r.may_be_absent;
+    if (!r.path[1].empty()) l.first_layer = b.lo[0], l.layers = b.hi[0] - std::min(b.lo[0], b.hi[0]);
+    if (!r.path[2].empty()) l.experts = b.hi[1] - std::min(b.lo[1], b.hi[1]);
+    if (!r.live() || !l.layers || !l.experts) continue;
+    bool any = false;
+    for (u8 const scheme : schemes_.used_by(map.lines()[i].rule)) {
+      l.by_scheme.resize(map.schemes().size());
+      auto const p = part_of(map_, i, scheme);
+      if (l.by_scheme[scheme] || !p || p->what == quant::part::note) continue;
+      auto where = land(map_, i, *p, config_, at_);
+      if (!where) return std::move(where).error();
+      l.by_scheme[scheme] = line_part{*where, p->type, !p->optional && !r.may_be_absent};
+      any = true;
+    }
+    if (!any) continue;
     auto const target = arch::target_of(r, map_.suffix_of(i));
     auto const [found, fresh] =
         by_target.try_emplace({std::string{target.view()}, b.lo[0]}, static_cast<u32>(families_.size()));
@@ -64,55 +84,80 @@ PENSTOCK_INLINE result<void> planner::land_lines() {
 }
 
 /// First the parameters of no layer, then layer by layer, in the order of the map.
-PENSTOCK_INLINE void planner::number_parameters() {
+PENSTOCK_INLINE result<void> planner::number_parameters() {
   u64 layers = 0;
   for (auto const& f : families_)
-    if (!map_.rule_of(f.line).path[1].empty()) layers = std::max(layers, map_.bound_of(f.line).hi[0]);
+    if (!map_.rule_of(f.line).path[1].empty())
+      layers = std::max(layers, lines_[f.line].first_layer + lines_[f.line].layers);
   auto add = [&](family& f, u64 layer, layer_id in) {
     auto const& r = map_.rule_of(f.line);
     auto const& l = lines_[f.line];
+    auto const* part = part_at(f.line, layer);
+    auto const from = l.seen.begin() + static_cast<std::ptrdiff_t>(l.seen.empty() ? 0 : layer * l.experts);
+    bool const there = part && (part->required ||
+                                (!l.seen.empty() && std::find(from, from + static_cast<std::ptrdiff_t>(l.experts),
+                                                              true) != from + static_cast<std::ptrdiff_t>(l.experts)));
+    f.parameters.push_back(there ? static_cast<u32>(plan_.parameters.size()) : no_parameter);
+    if (!there) return;
+    auto const& w = part->where;
     auto const pattern = arch::target_of(r, map_.suffix_of(f.line));
     parameter p;
-    p.name = filled_in(pattern.view(), layer, 0);
+    p.name = filled_in(pattern.view(), l.first_layer + layer, 0);
     if (r.stacked) p.shape.push_back(experts_here(l.experts).count);
-    for (unsigned d = 0; d < l.where.axes; ++d) p.shape.push_back(l.where.parameter_extents[d]);
-    if (r.rank == 3) p.shape.push_back(l.where.inner);
+    for (unsigned d = 0; d < w.axes; ++d) p.shape.push_back(w.parameter_extents[d]);
+    if (r.rank == 3) p.shape.push_back(w.inner);
     p.layer = in;
     p.id = param_id{static_cast<u32>(plan_.parameters.size())};
-    f.parameters.push_back(index_of(p.id));
     plan_.parameters.push_back(std::move(p));
   };
   for (auto& f : families_)
     if (map_.rule_of(f.line).path[1].empty()) add(f, 0, layer_id{static_cast<u32>(layers)});
   for (u64 layer = 0; layer < layers; ++layer)
     for (auto& f : families_) {
-      auto const& b = map_.bound_of(f.line);
-      if (!map_.rule_of(f.line).path[1].empty() && layer >= b.lo[0] && layer < b.hi[0])
-        add(f, layer, layer_id{static_cast<u32>(layer)});
+      auto const& l = lines_[f.line];
+      auto const& r = map_.rule_of(f.line);
+      if (r.path[1].empty() || layer < l.first_layer || layer >= l.first_layer + l.layers) continue;
+      if (l.layers > 1 && r.to[1].empty()) {
+        auto const name = arch::target_of(r, map_.suffix_of(f.line));
+        return error{error_kind::plan, "expected one layer for parameter \"" + std::string{name.view()} +
+                                           "\", which has no layer number in architecture " +
+                                           std::string{map_.map().arch_name()} + ", found " + std::to_string(l.layers)};
+      }
+      add(f, layer - l.first_layer, layer_id{static_cast<u32>(layer)});
     }
   plan_.layers = static_cast<u32>(layers) + 1;
   giver_.assign(plan_.parameters.size(), no_tensor);
+  return {};
 }
 
-/// One tensor that a wanted line claims: its dtype and shape are what the table says, and its box goes to its parameter.
+/// Are a tensor's dtype and shape what the table says?
+PENSTOCK_INLINE result<void> planner::check(checkpoint_tensor const& t, std::size_t line, u64 layer) const {
+  auto const& part = *part_at(line, layer);
+  if (!fits(part.type, t.type))
+    return contradiction(t,
+                         (part.type == dtype::any_float ? "BF16, F16 or F32" : std::string{name_of(part.type)}) +
+                             (map_.rule_of(line).what == arch::rule::linear
+                                  ? " (quantisation of this module: " + scheme_of(line, layer) + ")"
+                                  : ""),
+                         std::string{name_of(t.type)});
+  auto const expected = part.where.stored_shape(map_.rule_of(line).rank);
+  if (!(t.shape == expected))
+    return contradiction(t, "shape " + to_string(expected) + " by config.json", to_string(t.shape));
+  return {};
+}
+
+/// One tensor that a wanted line claims: its box goes to its parameter.
 PENSTOCK_INLINE result<void> planner::take(checkpoint_tensor const& t, hit const& h) {
   auto const& l = lines_[h.line];
   auto const& r = map_.rule_of(h.line);
-  if (!fits(l.type, t.type))
-    return contradiction(t,
-                         l.type == dtype::any_float ? "BF16, F16 or F32 (scheme none)" : std::string{name_of(l.type)},
-                         std::string{name_of(t.type)});
-  auto const& w = l.where;
-  auto const expected = w.stored_shape(r.rank);
-  if (!(t.shape == expected))
-    return contradiction(t, "shape " + to_string(expected) + " by config.json", to_string(t.shape));
+  auto const& w = part_at(h.line, layer_of(h))->where;
   u64 expert = h.index[1];
   if (r.stacked) {
     auto const mine = experts_here(l.experts);
     if (expert < mine.first || expert - mine.first >= mine.count) return {};
     expert -= mine.first;
   }
-  u32 const number = families_[l.family].parameters[h.index[0] - (r.path[1].empty() ? 0 : map_.bound_of(h.line).lo[0])];
+  u32 const number = families_[l.family].parameters[layer_of(h)];
   auto& p = plan_.parameters[number];
   auto const self = static_cast<u32>(&t - weights_.tensors.data());
   if (giver_[number] == no_tensor) {
@@ -155,23 +200,26 @@ PENSTOCK_INLINE result<void> planner::take(checkpoint_tensor const& t, hit const
 PENSTOCK_INLINE result<void> planner::match_tensors() {
   u64 expected = 0;
   for (auto const& l : lines_)
-    if (l.wanted) expected += l.layers * l.experts;
+    if (!l.by_scheme.empty()) expected += l.layers * l.experts;
   // Every expected tensor has a bit, unless config.json speaks of a model that is out of all proportion to the tensors.
   bool const countable = expected <= 16 * weights_.tensors.size() + 65536;
   for (auto& l : lines_)
-    if (l.wanted && countable) l.seen.assign(l.layers * l.experts, false);
+    if (!l.by_scheme.empty() && countable) l.seen.assign(l.layers * l.experts, false);
   hits_.reserve(weights_.tensors.size());
   for (auto const& t : weights_.tensors) {
     auto const h = map_.match(t.name);
     if (!h) return unknown(t);
     hits_.push_back(*h);
     auto& l = lines_[h->line];
-    if (!l.wanted) {
-      if (map_.rule_of(h->line).live()) return contradiction(t, "no such tensor under the schemes in use", "it");
+    u64 const layer = layer_of(*h);
+    if (!part_at(h->line, layer)) {
+      if (map_.rule_of(h->line).live())
+        return contradiction(t, "no such tensor (quantisation of this module: " + scheme_of(h->line, layer) + ")",
+                             "it");
       continue;
     }
+    if (auto r = check(t, h->line, layer); !r) return r;
     if (!countable) continue;
-    u64 const layer = map_.rule_of(h->line).path[1].empty() ? 0 : h->index[0] - map_.bound_of(h->line).lo[0];
     u64 const expert = map_.rule_of(h->line).path[2].empty() ? 0 : h->index[1];
     auto bit = l.seen[layer * l.experts + expert];
     if (bit)
@@ -189,16 +237,20 @@ PENSTOCK_INLINE result<void> planner::nothing_is_missing() const {
   std::string names;
   for (auto const i : order_) {
     auto const& l = lines_[i];
-    if (!l.wanted || !l.required) continue;
-    bool const layered = !map_.rule_of(i).path[1].empty();
-    u64 const lo = layered ? map_.bound_of(i).lo[0] : 0;
+    if (l.by_scheme.empty()) continue;
+    u64 const lo = l.first_layer;
+    auto const required = [&](u64 layer) {
+      auto const* part = part_at(i, layer);
+      return part && part->required;
+    };
     if (l.seen.empty()) {
+      if (!required(l.layers - 1)) continue;
       missing += l.layers * l.experts;
       if (names.empty()) names = "\"" + map_.name(i, {lo + l.layers - 1, l.experts - 1}) + "\"";
       continue;
     }
     for (u64 at = 0; at < l.seen.size(); ++at)
-      if (!l.seen[at] && ++missing <= most)
+      if (!l.seen[at] && required(at / l.experts) && ++missing <= most)
         names += (names.empty() ? "\"" : ", \"") + map_.name(i, {lo + at / l.experts, at % l.experts}) + "\"";
   }
   if (!missing) return {};
@@ -213,9 +265,11 @@ PENSTOCK_INLINE result<void> planner::nothing_is_missing() const {
 PENSTOCK_INLINE void planner::add_padding() {
   for (auto const i : order_) {
     auto const& l = lines_[i];
-    auto const& w = l.where;
-    if (!l.wanted || w.local[0] == w.source[0].count) continue;
-    for (auto const number : families_[l.family].parameters) {
+    for (u64 layer = 0; !l.by_scheme.empty() && layer < l.layers; ++layer) {
+      auto const* part = part_at(i, layer);
+      u32 const number = families_[l.family].parameters[layer];
+      if (!part || number == no_parameter || part->where.local[0] == part->where.source[0].count) continue;
+      auto const& w = part->where;
       auto& p = plan_.parameters[number];
       transfer z;
       z.to = p.id;
@@ -237,14 +291,77 @@ PENSTOCK_INLINE void planner::add_aliases() {
   }
 }
 
+/// What is made of linears when they are complete, after the parameters of their layer.
+PENSTOCK_INLINE result<void> planner::add_derived() {
+  auto const rules = map_.map().rules();
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    auto const& r = rules[i];
+    if (r.what != arch::rule::derived || !r.live() || !map_.bound()[i].active) continue;
+    auto const number = [&](dim const& d) {
+      return d.value([&](char const* key) { return config_.number(key).value_or(0); });
+    };
+    u64 const head = number(r.step.head), first = number(r.step.first), count = number(r.step.count);
+    std::vector<std::size_t> lines;  // of the source: the payload, then the other parts
+    for (auto const line : order_) {
+      auto const& s = map_.rule_of(line);
+      if (s.what == arch::rule::linear && s.path == r.path && !lines_[line].by_scheme.empty() && !map_.is_bias(line))
+        lines.push_back(line);
+    }
+    if (lines.empty()) continue;
+    auto const& l = lines_[lines[0]];
+    for (u64 layer = 0; layer < l.layers; ++layer) {
+      auto const rule = map_.map().lines()[lines[0]].rule;
+      auto const& scheme = map_.map().schemes()[rules[rule].never_quantised ? 0 : schemes_.of(rule, layer)];
+      derivation d;
+      for (std::size_t part = 0; part < scheme.count; ++part)
+        for (auto const line : lines)
+          if (map_.suffix_of(line) == scheme.parts[part].suffix && part_at(line, layer)) {
+            if (d.sources.empty()) {
+              d.n = part_at(line, layer)->where.parameter_extents[0],
+              d.k = part_at(line, layer)->where.parameter_extents[1];
+            } else if (d.sources.size() == 1) {
+              d.unit = part_at(line, layer)->where.unit;
+            }
+            d.sources.push_back(param_id{families_[lines_[line].family].parameters[layer]});
+          }
+      auto const name = arch::target_of(r);
+      parameter p;
+      p.name = filled_in(name.view(), l.first_layer + layer, 0);
+      if (!head || d.n % head || first + count > head || !scheme.dequantise || d.sources.empty() ||
+          d.sources.size() > 1 + quant::stored_rows::most_sides)
+        return error{error_kind::plan, "parameter \"" + p.name +
+                                           "\" cannot be made: expected its source to have a multiple of " +
+                                           std::to_string(head) + " rows on each rank, found " + std::to_string(d.n)};
+      auto const& payload = plan_.parameters[index_of(d.sources[0])];
+      p.type = is_plain_float(payload.type) ? payload.type : dtype::bf16;
+      p.shape.push_back(d.n / head);
+      p.shape.push_back(r.step.by_column ? d.k : count), p.shape.push_back(r.step.by_column ? count : d.k);
+      p.layer = payload.layer, p.derived = true, p.id = param_id{static_cast<u32>(plan_.parameters.size())};
+      d.numbers = scheme.dequantise;
+      derived_parameter const made{p.id, head, first, count, r.step.by_column};
+      plan_.parameters.push_back(std::move(p));
+      auto const same = std::find_if(plan_.derivations.begin(), plan_.derivations.end(),
+                                     [&](derivation const& o) { return o.sources == d.sources; });
+      if (same != plan_.derivations.end()) {
+        same->results.push_back(made);
+      } else {
+        d.results.push_back(made);
+        plan_.derivations.push_back(std::move(d));
+      }
+    }
+  }
+  return {};
+}
+
 PENSTOCK_INLINE result<std::vector<transfer>> planner::run() {
   if (auto r = land_lines(); !r) return std::move(r).error();
   if (auto r = match_tensors(); !r) return std::move(r).error();
   if (auto r = nothing_is_missing(); !r) return std::move(r).error();
-  number_parameters();
+  if (auto r = number_parameters(); !r) return std::move(r).error();
   for (std::size_t i = 0; i < hits_.size(); ++i)
-    if (lines_[hits_[i].line].wanted)
+    if (part_at(hits_[i].line, layer_of(hits_[i])))
       if (auto r = take(weights_.tensors[i], hits_[i]); !r) return std::move(r).error();
+  if (auto r = add_derived(); !r) return std::move(r).error();
   for (auto& p : plan_.parameters) {
     p.size = p.shape.size(p.type).value_or(bytes{0});
     u64 const last = p.shape.rank() ? p.shape[p.shape.rank() - 1] : 1;

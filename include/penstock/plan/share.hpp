@@ -87,19 +87,21 @@ inline result<share> share_of(arch::rule const& r, bound_rule const& b, quant::a
 /// The same share, in units of what a part stores. Architectures and schemes meet here and nowhere else.
 /// @param total   the logical length of the axis
 /// @param per     logical elements that one stored element covers
-/// @param last    is this the last piece of its parameter? Only that may end in an incomplete unit
+/// @param last    is this the last piece of its parameter? Only that may end in an incomplete unit, and only where ranks
+///                do not share it: each rank's block of a fused parameter is whole units (as in vLLM and SGLang)
 /// @errors plan: the share cuts a unit
 inline result<share> stored(share s, u64 total, quant::axis const& a, u64 per, bool last, arch::rule const& r,
                             std::string_view suffix) {
   if (a.of == quant::axis::one) return share{{0, 1}, 1};
   if (per == 1) return s;
-  bool const ends = s.mine.first + s.mine.count == total;
-  if (s.mine.first % per || (s.mine.count % per && !(a.ragged && ends && last))) {
+  bool const stacks = r.pieces > 1 && a.of == quant::axis::out_features;  // with other pieces, along this axis
+  bool const may_end_in_part = a.ragged && s.mine.count == total && (!stacks || (last && r.how == arch::split::whole));
+  if (s.mine.first % per || (s.mine.count % per && !may_end_in_part)) {
     auto const name = arch::name_of(r, suffix);
     return error{error_kind::plan, std::string{name.view()} + ": the share [" + std::to_string(s.mine.first) + ", " +
                                        std::to_string(s.mine.first + s.mine.count) + ") cuts a unit of " +
                                        std::to_string(per) +
-                                       "; choose a tp at which each rank's share is a multiple of it"};
+                                       "; choose a tp (or ep) at which each rank's share is a multiple of it"};
   }
   return share{{s.mine.first / per, (s.mine.count + per - 1) / per}, (s.local + per - 1) / per};
 }

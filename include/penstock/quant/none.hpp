@@ -1,6 +1,5 @@
 #pragma once
-#include <tuple>
-
+#include <penstock/quant/numbers.hpp>
 #include <penstock/quant/scheme.hpp>
 
 PENSTOCK_BEGIN
@@ -9,10 +8,8 @@ namespace quant {
 struct none {
   static constexpr std::string_view name = "none";
   static constexpr auto linear = linear_is(payload(".weight", dtype::any_float, out, in));
-  struct dequantise {  // nothing waits: the numbers are plain
-    using kept = std::tuple<>;
-    static void finish(kept&, borrowed_tensor const& rows, std::byte* to) { rows.copy_to(to, bytes{0}, rows.size()); }
-  };
+
+  static void dequantise(stored_rows const& r, float* to) noexcept { floats_of(r.type, r.payload, r.count * r.k, to); }
 };
 static_assert(quant_scheme<none> && dequantises<none>);
 }  // namespace quant

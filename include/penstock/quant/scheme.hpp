@@ -5,9 +5,10 @@
 
 #include <penstock/core/dtype.hpp>
 #include <penstock/quant/dim.hpp>
-#include <penstock/tensor/retention.hpp>
 
 PENSTOCK_BEGIN
+struct quant_declaration;  // format/quant_declaration.hpp
+
 namespace quant {
 /// One stored axis of a part: which logical axis of the linear [N, K] it runs along, and how many logical elements one
 /// stored element covers.
@@ -65,13 +66,28 @@ constexpr parts<sizeof...(Part)> linear_is(Part... p) {
 
 /// The bias of a linear is a part of every scheme: [N], as the file has it.
 inline constexpr part bias{".bias", dtype::any_float, {out, axis{}}, part::payload, false};
+
+/// Some rows of a linear [n, k] as one rank holds it: the payload of these rows, and the scheme's other parts whole.
+struct stored_rows {
+  static constexpr std::size_t most_sides = 3;
+
+  u64 n = 0, k = 0;                                  ///< of the rank's share
+  u64 first = 0, count = 0;                          ///< the rows
+  dtype type{};                                      ///< of the payload
+  std::byte const* payload = nullptr;                ///< of row `first`; rows are tight
+  std::array<std::byte const*, most_sides> sides{};  ///< the other parts, in the scheme's order, tight
+  std::array<u64, 2> unit{1, 1};                     ///< elements of N and of K under one element of the first side
+};
+/// Writes `count` rows of k numbers. Must not throw.
+using dequantise_rows = void(stored_rows const&, float* to);
 }  // namespace quant
 
 /// How a linear's weight is stored. Nothing in it names an architecture.
 ///
 ///   Q::name      for options and messages
 ///   Q::linear    `linear_is(payload(...), scale(...), ...)`
-///   Q::dequantise (optional)  a retained_group that gives plain numbers: the scale waits, the weight streams past it
+///   bool Q::declared(quant_declaration const&)   (optional) is this what a config declares? else: is its method Q::name?
+///   void Q::dequantise(quant::stored_rows const&, float*)   (optional) gives plain numbers
 template <class Q>
 concept quant_scheme = requires {
   { Q::name } -> std::convertible_to<std::string_view>;
@@ -80,14 +96,29 @@ concept quant_scheme = requires {
 };
 
 /// Can this scheme give back plain numbers?
-template <class Q> concept dequantises = requires { typename Q::dequantise; } && retained_group<typename Q::dequantise>;
+template <class Q>
+concept dequantises = requires(quant::stored_rows const& rows, float* to) {
+  { Q::dequantise(rows, to) } -> std::same_as<void>;
+};
 
 /// A scheme as a plain value.
 struct scheme_view {
   std::string_view name;
   quant::part const* parts = nullptr;
   std::size_t count = 0;
+  bool (*declared)(quant_declaration const&) = nullptr;  ///< null: by its name
+  quant::dequantise_rows* dequantise = nullptr;          ///< null: it cannot
 };
+
+namespace detail {
+template <class Q>
+constexpr scheme_view make_scheme_view() {
+  scheme_view v{Q::name, Q::linear.list.data(), Q::linear.list.size(), nullptr, nullptr};
+  if constexpr (requires(quant_declaration const& d) { Q::declared(d); }) v.declared = &Q::declared;
+  if constexpr (dequantises<Q>) v.dequantise = &Q::dequantise;
+  return v;
+}
+}  // namespace detail
 template <quant_scheme Q>
-inline constexpr scheme_view view_of_scheme{Q::name, Q::linear.list.data(), Q::linear.list.size()};
+inline constexpr scheme_view view_of_scheme = detail::make_scheme_view<Q>();
 PENSTOCK_END

@@ -2,7 +2,6 @@
 #include <boost/test/unit_test.hpp>
 
 #include <penstock/quant/none.hpp>
-#include <penstock/tensor/lease.hpp>
 
 using namespace penstock;
 
@@ -17,16 +16,13 @@ BOOST_AUTO_TEST_CASE(plain_numbers_are_one_tensor_of_n_rows_and_k_columns) {
 }
 
 BOOST_AUTO_TEST_CASE(plain_numbers_are_given_as_they_are) {
-  std::array<std::byte, 6> const stored{std::byte{1}, std::byte{2}, std::byte{0xff},
-                                        std::byte{4}, std::byte{5}, std::byte{6}};
-  std::array<std::byte, 8> given{};
-  detail::loans slot;
-  slot.lend(stored.data(), bytes{stored.size()}, [&](borrowed_tensor const& rows) {
-    quant::none::dequantise::kept nothing;
-    quant::none::dequantise::finish(nothing, rows, given.data() + 1);
-  });
-  for (std::size_t i = 0; i < stored.size(); ++i) BOOST_TEST((given[i + 1] == stored[i]));
-  BOOST_TEST((given.front() == std::byte{0} && given.back() == std::byte{0}));
+  std::array<float, 4> const stored{1.5f, -2.0f, 0.0f, 3.0e38f};
+  std::array<float, 6> given{};
+  quant::stored_rows rows{.n = 2, .k = 2, .first = 0, .count = 2, .type = dtype::f32};
+  rows.payload = reinterpret_cast<std::byte const*>(stored.data());
+  quant::none::dequantise(rows, given.data() + 1);
+  for (std::size_t i = 0; i < stored.size(); ++i) BOOST_TEST(given[i + 1] == stored[i]);
+  BOOST_TEST((given.front() == 0.0f && given.back() == 0.0f));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -14,16 +14,11 @@ struct blocks {
   static constexpr std::string_view name = "blocks";
   static constexpr auto linear = linear_is(payload(".weight", dtype::f8_e4m3, out, in),
                                            scale(".weight_scale_inv", dtype::f32, up(out, block), up(in, block)));
-  struct dequantise {
-    using kept = std::tuple<owned_tensor<host_memory>>;
-    static void finish(kept&, borrowed_tensor const&, std::byte*) {}
-  };
+  static void dequantise(stored_rows const&, float*) {}
+  static bool declared(quant_declaration const&) { return true; }
 };
-struct keeps_views : blocks {
-  struct dequantise {
-    using kept = std::tuple<std::byte const*>;
-    static void finish(kept&, borrowed_tensor const&, std::byte*) {}
-  };
+struct of_bytes : blocks {
+  static void dequantise(stored_rows const&, std::byte*) {}
 };
 struct packed : none {
   struct dequantise {};
@@ -74,9 +69,9 @@ BOOST_AUTO_TEST_CASE(a_scheme_has_a_name_and_says_how_a_linear_is_stored) {
   BOOST_TEST(blocks::linear.list[1].suffix == ".weight_scale_inv");
 }
 
-BOOST_AUTO_TEST_CASE(only_what_owns_the_waiting_tensors_gives_plain_numbers) {
+BOOST_AUTO_TEST_CASE(only_a_scheme_that_turns_stored_rows_into_floats_gives_plain_numbers) {
   static_assert(dequantises<none> && dequantises<blocks>);
-  static_assert(!dequantises<keeps_views> && !dequantises<packed> && !dequantises<nameless>);
+  static_assert(!dequantises<of_bytes> && !dequantises<packed> && !dequantises<nameless>);
   BOOST_TEST(dequantises<blocks>);
 }
 
@@ -85,6 +80,9 @@ BOOST_AUTO_TEST_CASE(a_scheme_can_be_seen_as_a_plain_value) {
   BOOST_TEST(v.name == "blocks");
   BOOST_TEST(v.count == 2u);
   BOOST_TEST(v.parts == blocks::linear.list.data());
+  BOOST_TEST((v.declared == &blocks::declared && v.dequantise == &blocks::dequantise));
+  constexpr auto plain = view_of_scheme<none>;
+  BOOST_TEST((plain.declared == nullptr && plain.dequantise == &none::dequantise));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <penstock/pipeline/detail/admission.hpp>
+#include <penstock/pipeline/detail/derive.hpp>
 #include <penstock/pipeline/detail/destinations.hpp>
 #include <penstock/pipeline/detail/news_board.hpp>
 #include <penstock/pipeline/detail/progress_meter.hpp>
@@ -48,7 +49,9 @@ class load_state {
         meter(o.watch, pre.read),
         device_(device),
         pieces_(p.parameters.size()),
-        layers_(p.layers) {
+        layers_(p.layers),
+        sources_(p.derivations.size()),
+        derives_(p.derivations.empty() ? 0 : p.parameters.size(), no_derivation) {
     for (std::size_t i = 0; i < p.parameters.size(); ++i) pieces_.begin(i, pre.pieces[i]);
     for (std::size_t i = 0; i < p.layers; ++i) layers_.begin(i, pre.layer_parameters[i]);
     for (std::size_t i = 0; i < p.groups.size(); ++i) keeps.begin(i, p.groups[i].keeps);
@@ -57,23 +60,21 @@ class load_state {
 
   /// Before the first lane runs: asks for destinations, and announces what is complete from the start. @errors those of the sink
   result<void> begin() {
-    for (auto const& p : plan.parameters) {
-      if constexpr (placing_sink<Sink>) {
+    if constexpr (placing_sink<Sink>)
+      for (auto const& p : plan.parameters) {
         if (auto r = bind(p, sink.destination(p)); !r) return r;
-        if (!places.bound(index_of(p.id))) {
-          (void)layers_.take(index_of(p.layer));
-          if (options.ready) readiness_writer::declined(*options.ready, p.id);
-        }
-      } else if constexpr (allocating_sink<Sink>) {
-        if (!p.pieces)
-          if (auto r = allocate(p); !r) return r;
+        if (!places.bound(index_of(p.id)) && !p.derived) decline(p);
       }
-    }
+    if (auto r = begin_derivations(); !r) return r;
+    if constexpr (allocating_sink<Sink>)
+      for (auto const& p : plan.parameters)
+        if (!p.pieces && !p.derived)
+          if (auto r = allocate(p); !r) return r;
     for (u32 i = 0; i < plan.layers; ++i)
       if (options.ready && !layers_.left(i)) readiness_writer::layer(*options.ready, layer_id{i});
     meter.begin();
     for (u32 i = 0; i < plan.parameters.size(); ++i)
-      if (!ready.pieces[i] && !declined(i)) complete(i);
+      if (!ready.pieces[i] && !plan.parameters[i].derived && !declined(i)) arrived(i);
     return {};
   }
 
@@ -93,7 +94,7 @@ class load_state {
   }
   /// The events of `n` more copies into the parameter are done.
   void landed(u32 parameter, u32 n) {
-    if (pieces_.take(parameter, n)) complete(parameter);
+    if (pieces_.take(parameter, n)) arrived(parameter);
   }
   [[nodiscard]] u64 announced() const noexcept { return announced_.load(); }
 
@@ -110,6 +111,57 @@ class load_state {
   std::atomic<u64> staged{0};  ///< bytes of slots that lanes needed
 
  private:
+  static constexpr u32 no_derivation = ~u32{};
+
+  void decline(parameter const& p) {
+    (void)layers_.take(index_of(p.layer));
+    if (options.ready) readiness_writer::declined(*options.ready, p.id);
+  }
+  /// What is made of what: known before the first byte. A result is declined where its source is, and where nothing is
+  /// kept to make it of. @errors usage: a source or result where the host cannot work
+  result<void> begin_derivations() {
+    for (u32 i = 0; i < plan.derivations.size(); ++i) {
+      auto const& d = plan.derivations[i];
+      bool all = !borrows, any = false;
+      if constexpr (placing_sink<Sink>) {
+        for (auto const s : d.sources) all = all && places.bound(index_of(s));
+        for (auto const& r : d.results) any |= places.bound(index_of(r.to));
+        for (auto const s : d.sources)
+          if (auto r = on_host(index_of(s)); all && any && !r) return r;
+        for (auto const& r : d.results)
+          if (auto ok = on_host(index_of(r.to)); all && places.bound(index_of(r.to)) && !ok) return ok;
+      } else {
+        any = true;
+      }
+      for (auto const& r : d.results)
+        if (!all || (placing_sink<Sink> && !places.bound(index_of(r.to)))) decline(plan.parameters[index_of(r.to)]);
+      if (!all || !any) continue;
+      sources_.begin(i, static_cast<u32>(d.sources.size()));
+      for (auto const s : d.sources) derives_[index_of(s)] = i;
+    }
+    return {};
+  }
+  result<void> on_host(u32 parameter) const {
+    if (places.reached(parameter)) return {};
+    auto const& name = plan.parameters[parameter].name;
+    error e{error_kind::usage, "expected memory that the host can write for parameter " + name +
+                                   ", which is derived or derived from, found another; decline the derived parameter "
+                                   "(destination returns null) and make it on the device"};
+    e.where().tensor = name;
+    return e;
+  }
+  /// All bytes of a parameter are there. One that others are made of is announced with them, after they were made.
+  void arrived(u32 parameter) {
+    u32 const i = derives_.empty() ? no_derivation : derives_[parameter];
+    if (i == no_derivation) return complete(parameter);
+    if (!sources_.take(i)) return;
+    auto const& d = plan.derivations[i];
+    for (auto const& r : d.results)
+      if (places.bound(index_of(r.to))) derive_step{plan, places, d, r}.run();
+    for (auto const s : d.sources) complete(index_of(s));
+    for (auto const& r : d.results)
+      if (places.bound(index_of(r.to))) complete(index_of(r.to));
+  }
   result<void> bind(parameter const& p, placement const& to) {
     if (to.at && !writes_space<Device>(to.space)) {
       error e{error_kind::usage, "expected a place that the device can write for parameter " + p.name +
@@ -125,7 +177,15 @@ class load_state {
     if (!to->at)
       return error{error_kind::usage,
                    "expected memory for parameter " + p.name + " from the sink's allocate, found null"};
-    return bind(p, *to);
+    if (auto r = bind(p, *to); !r) return r;
+    bool const source = !derives_.empty() && derives_[index_of(p.id)] != no_derivation;
+    if (source || p.derived)
+      if (auto r = on_host(index_of(p.id)); !r) return r;
+    if (!source) return {};
+    for (auto const& r : plan.derivations[derives_[index_of(p.id)]].results)
+      if (!places.bound(index_of(r.to)))
+        if (auto made = allocate(plan.parameters[index_of(r.to)]); !made) return made;
+    return {};
   }
   /// A sink that allocates is asked for what a read is the first to feed.
   result<void> bind_read([[maybe_unused]] u32 read) {
@@ -149,6 +209,8 @@ class load_state {
 
   Device& device_;
   countdown pieces_, layers_;
+  countdown sources_;         ///< of each derivation: parts to come
+  std::vector<u32> derives_;  ///< of each parameter: the derivation that it is a source of
   std::mutex sink_m_;
   std::atomic<u64> announced_{0};
 };

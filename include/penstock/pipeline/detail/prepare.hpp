@@ -153,6 +153,37 @@ class plan_checker {
       if (found_[i] != out_.pieces[i])
         return bad("expected " + number(out_.pieces[i]) + " pieces for " + p_.parameters[i].name + ", found " +
                    number(found_[i]));
+    return derivations();
+  }
+
+  /// Are sources and results there, of the sizes that the step takes them for, and each in one derivation?
+  result<void> derivations() {
+    std::vector<u8> used(p_.derivations.empty() ? 0 : p_.parameters.size());
+    auto once = [&](param_id p, bool derived) {
+      return index_of(p) < used.size() && !used[index_of(p)]++ && p_.parameters[index_of(p)].derived == derived;
+    };
+    auto fits = [&](param_id p, u64 elements) {
+      auto const& q = p_.parameters[index_of(p)];
+      return q.size.count == elements * bits_of(q.type) / 8;
+    };
+    for (u32 i = 0; i < p_.derivations.size(); ++i) {
+      auto const& d = p_.derivations[i];
+      bool good = d.numbers && d.n && d.k && d.unit[0] && d.unit[1] && !d.sources.empty() && !d.results.empty() &&
+                  d.sources.size() <= 1 + quant::stored_rows::most_sides;
+      for (auto const s : d.sources) good = good && once(s, false);
+      good = good && fits(d.sources[0], d.n * d.k);
+      if (good && d.sources.size() > 1)
+        good = fits(d.sources[1], ((d.n - 1) / d.unit[0] + 1) * ((d.k - 1) / d.unit[1] + 1));
+      for (auto const& r : d.results)
+        good = good && once(r.to, true) && r.head && d.n % r.head == 0 && r.first <= r.head &&
+               r.count <= r.head - r.first && is_plain_float(p_.parameters[index_of(r.to)].type) &&
+               (p_.parameters[index_of(r.to)].type == dtype::bf16 ||
+                p_.parameters[index_of(r.to)].type == p_.parameters[index_of(d.sources[0])].type) &&
+               fits(r.to, d.n / r.head * r.count * d.k);
+      if (!good)
+        return bad("derivation " + number(i) +
+                   ": expected a linear and parameters made of its rows, found sizes or types that are not theirs");
+    }
     return {};
   }
 

@@ -1,4 +1,4 @@
-// error: the quant scheme has no .struct dequantise. that models retained_group
+// error: the quant scheme has no .static void dequantise
 // guard: map_numbers
 #include <penstock/arch/weight_map.hpp>
 
@@ -11,13 +11,10 @@ struct mine {
 struct my_scheme {
   static constexpr std::string_view name = "my_scheme";
   static constexpr auto linear = quant::linear_is(quant::payload(".weight", dtype::int8, quant::out, quant::in));
-  struct dequantise {
-    using kept = std::tuple<owned_tensor<host_memory>>;
 #ifdef COMPILE_FAIL
-    static void begin(kept&);
+  static void dequantise(quant::stored_rows const&, std::byte*);  // bytes are no numbers
 #else
-    static void finish(kept&, borrowed_tensor const&, std::byte*);
+  static void dequantise(quant::stored_rows const&, float*);
 #endif
-  };
 };
 static_assert(sizeof(weight_map_of<mine, my_scheme>) > 0);

@@ -1,0 +1,135 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include <penstock/plan/bound_map.hpp>
+
+PENSTOCK_BEGIN
+namespace detail {
+/// The modules that a declaration leaves alone.
+///
+/// An entry is a module's whole name, with or without `model.` in front, or its last segments. A parent's name does not
+/// stand for its children, nor the engine's name of a fused parameter for its pieces: public files list both.
+/// @source transformers and vLLM, `modules_to_not_convert` and `ignored_layers`
+class ignore_list {
+ public:
+  explicit ignore_list(quant_declaration const* d) {
+    if (d) names_.insert(d->ignored.begin(), d->ignored.end());
+  }
+  [[nodiscard]] bool empty() const noexcept { return names_.empty(); }
+  [[nodiscard]] bool has(std::string const& module) const {
+    if (names_.contains("model." + module)) return true;
+    for (std::size_t at = 0; at != std::string::npos; at = module.find('.', at))
+      if (names_.contains(module.substr(at ? ++at : 0))) return true;
+    return false;
+  }
+
+ private:
+  std::unordered_set<std::string> names_;
+};
+
+/// "none, fp8_block"
+inline std::string schemes_of(map_view const& map) {
+  std::string names;
+  for (auto const& s : map.schemes()) names += (names.empty() ? "" : ", ") + std::string{s.name};
+  return names;
+}
+
+/// Which scheme each linear has: what the config declares, and `none` for the modules that it leaves alone.
+class scheme_choice {
+ public:
+  /// @param wanted  the name of a scheme; empty: what the config declares
+  /// @errors config: a declared quantisation that is none of the map's schemes, or another than `wanted`; pieces of one
+  ///         parameter of which only some are left alone; usage: no scheme of the name `wanted`
+  static result<scheme_choice> make(bound_map const& m, model_config const& config, std::string_view wanted) {
+    auto const scheme = declared(m.map(), config, wanted);
+    if (!scheme) return scheme.error();
+    scheme_choice c;
+    ignore_list const ignored{config.quantization()};
+    for (std::size_t i = 0; i < m.map().rules().size(); ++i) {
+      auto const& r = m.map().rules()[i];
+      auto const& b = m.bound()[i];
+      bool const plain = r.what != arch::rule::linear || r.never_quantised || !b.active || !*scheme;
+      u64 const layers = r.path[1].empty() ? 1 : b.hi[0] - std::min(b.lo[0], b.hi[0]);
+      c.by_rule_.emplace_back(plain || ignored.empty() ? 1 : layers, plain ? u8{0} : *scheme);
+      if (plain || ignored.empty()) continue;
+      auto const module = arch::name_of(r);
+      for (u64 layer = 0; layer < layers; ++layer)  // the first expert speaks for all
+        if (ignored.has(filled_in(module.view(), r.path[1].empty() ? 0 : b.lo[0] + layer, 0))) c.by_rule_[i][layer] = 0;
+    }
+    if (auto ok = c.pieces_agree(m); !ok) return std::move(ok).error();
+    return c;
+  }
+
+  /// @param layer  from the first of the rule's layers
+  [[nodiscard]] u8 of(std::size_t rule, u64 layer) const noexcept {
+    auto const& all = by_rule_[rule];
+    return all.size() == 1 ? all[0] : all[layer];
+  }
+  [[nodiscard]] std::vector<u8> const& used_by(std::size_t rule) const& noexcept { return by_rule_[rule]; }
+
+ private:
+  static result<u8> declared(map_view const& map, model_config const& config, std::string_view wanted) {
+    auto const schemes = map.schemes();
+    auto const allowed = schemes_of(map);
+    auto const* d = config.quantization();
+    u8 found = 0;
+    if (d) {
+      while (found < schemes.size() &&
+             !(schemes[found].declared ? schemes[found].declared(*d) : schemes[found].name == d->method))
+        ++found;
+      if (found == schemes.size())
+        return error{error_kind::config, "config.json declares quantisation " + to_string(*d) +
+                                             "; expected one of the schemes " + allowed +
+                                             "; add the scheme that reads it to the pipeline's quant policy"};
+      for (auto const& entry : d->ignored)
+        if (entry.starts_with("re:"))
+          return error{error_kind::config, "expected names of modules in " + d->where + ", found the expression \"" +
+                                               entry + "\", which scheme " + std::string{schemes[found].name} +
+                                               " does not read; write the names in full"};
+    }
+    if (wanted.empty()) return found;
+    for (u8 i = 0; i < schemes.size(); ++i) {
+      if (schemes[i].name != wanted) continue;
+      if (d && i != found)
+        return error{error_kind::config, "expected the quantisation that config.json declares, " + to_string(*d) +
+                                             ", found the wish for scheme \"" + std::string{wanted} +
+                                             "\"; leave it out, or correct config.json"};
+      return i;
+    }
+    return error{error_kind::usage,
+                 "expected one of the schemes " + allowed + ", found \"" + std::string{wanted} + "\""};
+  }
+
+  result<void> pieces_agree(bound_map const& m) const {
+    auto const rules = m.map().rules();
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+      auto const& r = rules[i];
+      if (!r.piece || !m.bound()[i].active || !r.live()) continue;
+      for (std::size_t j = 0; j < rules.size(); ++j) {
+        auto const& o = rules[j];
+        if (o.piece || o.pieces != r.pieces || o.to != r.to || !m.bound()[j].active || !o.live() ||
+            !arch::same_scope(o, r))
+          continue;
+        u64 const layers = std::max(by_rule_[i].size(), by_rule_[j].size());
+        for (u64 layer = 0; layer < layers; ++layer)
+          if (of(i, layer) != of(j, layer)) return disagreement(m, of(i, layer) ? j : i, of(i, layer) ? i : j, layer);
+      }
+    }
+    return {};
+  }
+  static error disagreement(bound_map const& m, std::size_t alone, std::size_t quantised, u64 layer) {
+    auto const at = m.bound()[alone].lo[0] + layer;
+    auto const name = [&](auto const& spelled) { return "\"" + filled_in(spelled.view(), at, 0) + "\""; };
+    auto const &a = m.map().rules()[alone], &b = m.map().rules()[quantised];
+    return error{error_kind::config, "config.json leaves " + name(arch::name_of(a)) + " unquantised but not " +
+                                         name(arch::name_of(b)) + "; expected both or neither: they are pieces of " +
+                                         name(arch::target_of(a))};
+  }
+
+  std::vector<std::vector<u8>> by_rule_;  // by layer; one number where all layers have the same
+};
+}  // namespace detail
+PENSTOCK_END

@@ -1,0 +1,148 @@
+/// The plan of DeepSeek-V3: names, shapes, blocks of scales, experts, the draft model, what is derived.
+#include "deepseek.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace test;
+
+namespace {
+struct world {
+  model_config config = parsed(deepseek_v3_config());
+  made_checkpoint files = checkpoint_of(deepseek_map, config);
+};
+world const& public_v3() {
+  static world const w;
+  return w;
+}
+result<plan> planned(topology const& at, map_view const& map = deepseek_map) {
+  return make_plan(public_v3().files.all, public_v3().config, map, at, {});
+}
+std::string shape_of(plan const& p, std::string_view name) {
+  auto const* q = p.find(name);
+  return q ? std::string{name_of(q->type)} + " " + to_string(q->shape) : "none";
+}
+result<plan> small(std::string const& json, topology const& at = {}, map_view const& map = deepseek_map) {
+  auto const c = parsed(json);
+  if (auto const all = inventory_of(deepseek_map, c); !all) return all.error();
+  return make_plan(checkpoint_of(deepseek_map, c).all, c, map, at, {});
+}
+struct odd {
+  static constexpr std::string_view name = "odd";
+  static constexpr auto map = arch::rules(arch::linear("kv_b", arch::hidden, arch::hidden),
+                                          arch::derived("made", "kv_b", arch::rows_of_head(3, 0, 2)));
+};
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(plan_deepseek)
+
+BOOST_AUTO_TEST_CASE(each_rank_of_eight_has_the_shapes_that_engines_have) {
+  auto const p = planned({.tp = 8, .rank = 3}).value();
+  std::string const dense = "model.layers.0.", moe = "model.layers.60.";
+  BOOST_TEST(shape_of(p, dense + "self_attn.fused_qkv_a_proj_with_mqa.weight") == "F8_E4M3 [2112, 7168]");
+  BOOST_TEST(shape_of(p, dense + "self_attn.fused_qkv_a_proj_with_mqa.weight_scale_inv") == "F32 [17, 56]");
+  BOOST_TEST(shape_of(p, dense + "self_attn.q_b_proj.weight") == "F8_E4M3 [3072, 1536]");
+  BOOST_TEST(shape_of(p, dense + "self_attn.kv_b_proj.weight") == "F8_E4M3 [4096, 512]");
+  BOOST_TEST(shape_of(p, dense + "self_attn.kv_b_proj.weight_scale_inv") == "F32 [32, 4]");
+  BOOST_TEST(shape_of(p, dense + "self_attn.o_proj.weight") == "F8_E4M3 [7168, 2048]");
+  BOOST_TEST(shape_of(p, dense + "mlp.gate_up_proj.weight") == "F8_E4M3 [4608, 7168]");
+  BOOST_TEST(shape_of(p, moe + "mlp.experts.w13_weight") == "F8_E4M3 [256, 512, 7168]");
+  BOOST_TEST(shape_of(p, moe + "mlp.experts.w13_weight_scale_inv") == "F32 [256, 4, 56]");
+  BOOST_TEST(shape_of(p, moe + "mlp.experts.w2_weight") == "F8_E4M3 [256, 7168, 256]");
+  BOOST_TEST(shape_of(p, moe + "mlp.experts.w2_weight_scale_inv") == "F32 [256, 56, 2]");
+  BOOST_TEST(shape_of(p, moe + "mlp.gate.e_score_correction_bias") == "F32 [256]");
+  BOOST_TEST(shape_of(p, moe + "self_attn.w_kc") == "BF16 [16, 512, 128]");
+  BOOST_TEST(shape_of(p, moe + "self_attn.w_vc") == "BF16 [16, 128, 512]");
+  BOOST_TEST(shape_of(p, "model.embed_tokens.weight") == "BF16 [16160, 7168]");
+  BOOST_TEST(shape_of(p, "model.layers.61.enorm.weight") == "none");
+  BOOST_TEST(p.memory.kept.count == 0u);  // nothing waits for anything
+  BOOST_TEST(p.groups.empty());
+}
+
+BOOST_AUTO_TEST_CASE(blocks_of_experts_are_divided_before_they_are_read) {
+  auto const p = planned({.tp = 8, .ep = 4, .rank = 5}).value();
+  BOOST_TEST(shape_of(p, "model.layers.3.mlp.experts.w13_weight") == "F8_E4M3 [64, 2048, 7168]");
+  BOOST_TEST(shape_of(p, "model.layers.3.mlp.experts.w2_weight") == "F8_E4M3 [64, 7168, 1024]");
+  BOOST_TEST(shape_of(p, "model.layers.3.mlp.shared_experts.gate_up_proj.weight") == "F8_E4M3 [512, 7168]");
+  u64 expert_bytes = 0;
+  for (auto const& q : p.parameters)
+    if (q.name.find(".experts.") != q.name.npos) expert_bytes += q.size.count;
+  u64 all = 0;
+  for (auto const& q : p.parameters) all += q.derived ? 0 : q.size.count;
+  BOOST_TEST(p.needed.count == all);  // experts of others are not among the reads
+  BOOST_TEST(expert_bytes > all / 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_count_that_cuts_a_block_is_refused_for_every_rank) {
+  for (u32 const rank : {0u, 1u, 31u}) {
+    auto const p = planned({.tp = 32, .rank = rank});
+    BOOST_TEST_REQUIRE(!p);
+    BOOST_TEST((p.error().kind() == error_kind::plan));
+    BOOST_TEST(p.error().message().find("cuts a unit of 128") != std::string::npos);
+  }
+  BOOST_TEST(!planned({.tp = 32, .ep = 32, .rank = 0}));  // dense layers and shared experts do not divide either
+  BOOST_TEST(planned({.tp = 16, .rank = 15}).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(only_the_last_piece_of_an_unshared_parameter_may_end_in_part_of_a_block) {
+  BOOST_TEST(small(small_deepseek()).has_value());  // kv_a: 10 rows
+  std::string ragged = small_deepseek();
+  ragged.replace(ragged.find("\"q_lora_rank\":8"), 15, "\"q_lora_rank\":10");
+  BOOST_TEST(!small(ragged));
+  std::string gate = small_deepseek();  // each piece of gate_up is whole blocks, also on one rank
+  gate.replace(gate.find("\"intermediate_size\":16"), 22, "\"intermediate_size\":18");
+  BOOST_TEST(!small(gate));
+}
+
+BOOST_AUTO_TEST_CASE(without_a_low_rank_query_the_projections_are_their_own_parameters) {
+  std::string plain = small_deepseek();
+  plain.replace(plain.find("\"q_lora_rank\":8"), 15, "\"q_lora_rank\":null");
+  auto const p = small(plain).value();
+  BOOST_TEST(shape_of(p, "model.layers.0.self_attn.q_proj.weight") == "F8_E4M3 [32, 16]");
+  BOOST_TEST(shape_of(p, "model.layers.0.self_attn.kv_a_proj_with_mqa.weight") == "F8_E4M3 [10, 16]");
+  BOOST_TEST(shape_of(p, "model.layers.0.self_attn.kv_a_proj_with_mqa.weight_scale_inv") == "F32 [3, 4]");
+  BOOST_TEST(shape_of(p, "model.layers.0.self_attn.fused_qkv_a_proj_with_mqa.weight") == "none");
+}
+
+BOOST_AUTO_TEST_CASE(the_draft_model_is_a_map_of_its_own_over_the_same_checkpoint) {
+  auto const p = planned({.tp = 8, .rank = 0}, draft_map).value();
+  BOOST_TEST(shape_of(p, "model.eh_proj.weight") == "BF16 [7168, 14336]");
+  BOOST_TEST(shape_of(p, "model.shared_head.norm.weight") == "BF16 [7168]");
+  BOOST_TEST(shape_of(p, "model.decoder.self_attn.fused_qkv_a_proj_with_mqa.weight") == "F8_E4M3 [2112, 7168]");
+  BOOST_TEST(shape_of(p, "model.decoder.mlp.experts.w13_weight") == "F8_E4M3 [256, 512, 7168]");
+  BOOST_TEST(shape_of(p, "model.decoder.self_attn.w_kc") == "BF16 [16, 512, 128]");
+  BOOST_TEST(shape_of(p, "model.embed_tokens.weight") == "none");
+  for (auto const& q : p.parameters) BOOST_TEST(q.name.find("layers") == q.name.npos);
+}
+BOOST_AUTO_TEST_CASE(a_checkpoint_without_a_draft_has_none_to_give_and_two_are_too_many) {
+  std::string none = small_deepseek(), two = none;
+  none.replace(none.find("\"num_nextn_predict_layers\":1"), 28, "\"num_nextn_predict_layers\":0");
+  two.replace(two.find("\"num_nextn_predict_layers\":1"), 28, "\"num_nextn_predict_layers\":2");
+  BOOST_TEST(small(none).has_value());
+  auto const empty = small(none, {}, draft_map), double_draft = small(two, {}, draft_map);
+  BOOST_TEST_REQUIRE((!empty && !double_draft));
+  BOOST_TEST((empty.error().kind() == error_kind::plan && double_draft.error().kind() == error_kind::plan));
+  BOOST_TEST(double_draft.error().message().find("found 2") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(the_router_s_bias_is_required_where_the_config_routes_by_it) {
+  auto without_bias = [](std::string const& json) {
+    auto const c = parsed(json);
+    auto files = checkpoint_of(deepseek_map, c);
+    std::erase_if(files.all.tensors, [](auto const& t) { return t.name.ends_with("correction_bias"); });
+    return make_plan(files.all, c, deepseek_map, topology{}, {});
+  };
+  BOOST_TEST(!without_bias(small_deepseek(R"(,"topk_method":"noaux_tc")")));
+  auto const greedy = without_bias(small_deepseek(R"(,"topk_method":"greedy")"));
+  BOOST_TEST_REQUIRE(greedy.has_value());
+  BOOST_TEST(shape_of(*greedy, "model.layers.1.mlp.gate.e_score_correction_bias") == "none");
+}
+
+BOOST_AUTO_TEST_CASE(a_head_that_does_not_divide_its_rows_cannot_be_derived) {
+  made_checkpoint c;
+  c.add("kv_b.weight", {4, 4});
+  auto const p = make_plan(c.all, model_config::of({{"hidden_size", 4}}), weight_map_of<odd>::view(), topology{}, {});
+  BOOST_TEST_REQUIRE(!p);
+  BOOST_TEST(p.error().message().find("\"made\"") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
