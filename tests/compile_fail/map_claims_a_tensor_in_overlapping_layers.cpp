@@ -1,5 +1,6 @@
 // error: two_rules_claim_one_tensor<.*"layers\.\*\.norm\.weight".*overlapping_layers\.cpp:\d+"
 // error(clang): claim_one_tensor<.*'n', 'o', 'r', 'm', '\.', .*'e', 'r', 's', '\.', 'c', 'p', 'p', ':'
+// error(nvcc): two_rules_claim_one_tensor<.*'n', 'o', 'r', 'm'.*'l', 'a', 'y', 'e', 'r', 's', '.', 'c', 'p', 'p', ':'
 // guard: map_claims_once
 #include <penstock/arch/blocks.hpp>
 #include <penstock/arch/weight_map.hpp>

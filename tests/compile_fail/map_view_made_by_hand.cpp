@@ -1,5 +1,6 @@
 // error: map_view::map_view...? is private
 // error(clang): calling a private constructor of class .penstock::map_view
+// error(nvcc): map_view::map_view.* is inaccessible
 // guard: map_view_comes_from_a_checked_map
 #include <penstock/arch/as_stored.hpp>
 #include <penstock/arch/weight_map.hpp>

@@ -1,4 +1,5 @@
 // error: no match.*operator=.*optional<.*borrowed_tensor>.*borrowed_tensor
+// error(nvcc): no operator "=" matches these operands
 // error(clang): no viable overloaded '='
 // guard: borrowed_is_pinned
 #include <optional>

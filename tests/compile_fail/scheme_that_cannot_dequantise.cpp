@@ -14,7 +14,7 @@ struct my_scheme {
 #ifdef COMPILE_FAIL
   // no way back to plain numbers
 #else
-  static void dequantise(quant::stored_rows const&, float*);
+  static void dequantise(stored_rows const&, float*);
 #endif
 };
 static_assert(sizeof(weight_map_of<mine, my_scheme>) > 0);

@@ -9,7 +9,7 @@ struct packed {
   static constexpr std::string_view name = "packed";
   static constexpr auto linear = quant::linear_is(quant::payload(".weight", dtype::int8, quant::out, quant::in));
 #ifndef COMPILE_FAIL
-  static void dequantise(quant::stored_rows const&, float*);
+  static void dequantise(stored_rows const&, float*);
 #endif
 };
 static_assert(sizeof(weight_map_of<arch::deepseek_v3, packed>) > 0);  // w_kc and w_vc are plain numbers

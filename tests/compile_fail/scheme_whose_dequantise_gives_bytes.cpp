@@ -12,9 +12,9 @@ struct my_scheme {
   static constexpr std::string_view name = "my_scheme";
   static constexpr auto linear = quant::linear_is(quant::payload(".weight", dtype::int8, quant::out, quant::in));
 #ifdef COMPILE_FAIL
-  static void dequantise(quant::stored_rows const&, std::byte*);  // bytes are no numbers
+  static void dequantise(stored_rows const&, std::byte*);  // bytes are no numbers
 #else
-  static void dequantise(quant::stored_rows const&, float*);
+  static void dequantise(stored_rows const&, float*);
 #endif
 };
 static_assert(sizeof(weight_map_of<mine, my_scheme>) > 0);

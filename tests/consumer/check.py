@@ -25,8 +25,9 @@ def run(*command, **more):
 
 
 def run_programs(folder):
-    """Both programs, where the project offers both: a missing one is a fault."""
+    """All programs, where the project offers all: a missing one is a fault."""
     run(folder / "consumer")
+    run(folder / "consumer_engine")
     run(folder / "consumer_http")
 
 
@@ -76,6 +77,7 @@ def without_http(source, folder):
         sys.exit(f"installed without HTTP:\n{headers_below(prefix)}")
     build_with_cmake(folder / "consumer", f"-DCMAKE_PREFIX_PATH={prefix}")
     run(folder / "consumer" / "consumer")
+    run(folder / "consumer" / "consumer_engine")
     if (folder / "consumer" / "consumer_http").exists():
         sys.exit("penstock::http is offered, though it was not installed")
     words = ["cmake", "-G", "Ninja", "-S", here, "-B", folder / "in_vain", f"-DCMAKE_PREFIX_PATH={prefix}", "-DPENSTOCK_PARTS=http"]
@@ -95,12 +97,12 @@ def by_pkg_config(source, folder):
     install_with_meson(source, folder / "penstock", prefix)
     install_with_cmake(source, folder / "again", other)
     same_headers(prefix, other)
-    for name, program in (("penstock", "main"), ("penstock-http", "http")):
+    for name, program in (("penstock", "main"), ("penstock", "engine"), ("penstock-http", "http")):
         said = [sorted(pkg_config(p, "--cflags", "--libs", "--define-variable=prefix=/p", name)) for p in (prefix, other)]
         if said[0] != said[1]:
             sys.exit(f"{name}.pc says with Meson\n{said[0]}\nand with CMake\n{said[1]}")
         flags = pkg_config(prefix, "--cflags", "--libs", name)
-        target = folder / {"main": "consumer", "http": "consumer_http"}[program]
+        target = folder / {"main": "consumer", "engine": "consumer_engine", "http": "consumer_http"}[program]
         run(os.environ["CXX"], "-std=c++20", here / f"{program}.cpp", "-o", target, *flags)
     run_programs(folder)
 
@@ -108,7 +110,7 @@ def by_pkg_config(source, folder):
 def subproject(source, folder):
     project = folder / "project"
     (project / "subprojects").mkdir(parents=True)
-    for name in ("meson.build", "main.cpp", "http.cpp"):
+    for name in ("meson.build", "main.cpp", "engine.cpp", "http.cpp"):
         (project / name).write_bytes((here / name).read_bytes())
     (project / "subprojects" / "penstock").symlink_to(source)
     run("meson", "setup", folder / "build", project)

@@ -5,16 +5,19 @@ import random
 
 from support import program
 from support.azurite import Azurite
-from support.program import ProgramTest
+from support.program import ProgramTest, read_digests
 
 from penstock_reference import generators
-from penstock_reference.architectures import parameters, possible_tp
+from penstock_reference.architectures import parameters
 from penstock_reference.checkpoint import Checkpoint
 
 # PENSTOCK_SEED=n runs one other series; PENSTOCK_CASE=n one case of it alone.
 SEED = int(os.environ.get("PENSTOCK_SEED", "1"))
 ONLY = os.environ.get("PENSTOCK_CASE")
 LOCAL, REMOTE = 120, 24
+# A case takes one of these at random.
+FAMILIES = [generators.made_llama, generators.made_llama, generators.made_as_stored]
+FAMILIES += [generators.random_llama_fp8_block, generators.random_deepseek, generators.random_deepseek]
 KIB = 1024
 SLOTS = [4, 8, 12, 20, 64, 256, 1024]
 
@@ -40,33 +43,47 @@ class Digests(ProgramTest):
         return options
 
     def one(self, case, uri_of, remote):
-        """One checkpoint, loaded in up to three ways."""
+        """One checkpoint, loaded in up to three ways, and refused in one."""
         rng = random.Random(f"{SEED} {remote} {case}")
         folder = self.folder / f"m{case}"
-        if rng.random() < 0.7:
-            architecture, (config, aim) = "llama", generators.random_llama(rng, folder)
-            sizes, declared = possible_tp(config), rng.choice([[], ["--arch", "llama"]])
-        else:
-            generators.random_as_stored(rng, folder)
-            architecture, aim, sizes, declared = "as_stored", 1, [1, 2, 3], ["--arch", "as_stored"]
+        model = rng.choice(FAMILIES)(rng, folder)
         uri, env = uri_of(folder, case)
         checkpoint = Checkpoint(folder)
-        for tp in sorted({aim, rng.choice(sizes), rng.choice(sizes)}):
-            ranks = {rank: list(parameters(checkpoint, architecture, tp, rank)) for rank in range(tp)}
+        for tp, ep in sorted({model.aim, rng.choice(model.valid), rng.choice(model.valid)}):
+            options = [*rng.choice(model.options), *self.choices(rng, tp, remote == "az"), *self.split(rng, tp, ep)]
             one_rank = rng.randrange(tp) if rng.random() < 0.2 else None
-            if one_rank is not None:
-                ranks = {one_rank: ranks[one_rank]}
-            options = [*declared, *self.choices(rng, tp, remote == "az")]
-            if tp > 1 or rng.random() < 0.5:
-                options += ["--tp", str(tp)]
             if one_rank is not None:
                 options += ["--rank", str(one_rank)]
             elif rng.random() < 0.3:
                 options += ["--rank", "all"]
-            with self.subTest(seed=SEED, case=case, remote=remote, arch=architecture, options=" ".join(options)):
+            after, derived = None, "borrow" not in options  # borrowing keeps nothing to derive from
+            if model.derives and derived and rng.random() < 0.7:
+                after = self.new_path(".after")
+                options += ["--digest-after", after]
+            ranks = {
+                rank: list(parameters(checkpoint, model.architecture, tp, rank, ep, finished=derived))
+                for rank in (range(tp) if one_rank is None else [one_rank])
+            }
+            told = " ".join(map(str, options))
+            with self.subTest(seed=SEED, case=case, remote=remote, arch=model.architecture, options=told):
                 made, digests, report = self.load(uri, *options, env=env)
-                self.compare(digests, ranks, made)
+                stored = {rank: [p for p in ps if not p.derived] for rank, ps in ranks.items()}
+                self.compare(digests, stored, made)
                 self.consistent(report, ranks, checkpoint, made)
+                if after:
+                    self.compare(read_digests(after), ranks, made)
+        if model.refused and rng.random() < 0.3:
+            split = self.split(rng, *rng.choice(model.refused))
+            with self.subTest(seed=SEED, case=case, remote=remote, arch=model.architecture, refused=split):
+                self.fails("plan", [], "load", uri, *rng.choice(model.options), *split, env=env)
+
+    def split(self, rng, tp, ep):
+        """The options for it, which may be left out where they say 1."""
+        options = []
+        for name, number in (("--tp", tp), ("--ep", ep)):
+            if number > 1 or rng.random() < 0.5:
+                options += [name, str(number)]
+        return options
 
     def compare(self, digests, ranks, made):
         want = {(rank, p.name): p.line(rank) for rank, ps in ranks.items() for p in ps}

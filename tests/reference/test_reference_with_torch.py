@@ -2,15 +2,21 @@
 
 import json
 import pathlib
+import random
 import sys
+import tempfile
 import unittest
 
 import torch
 import transformers
+from safetensors import safe_open
+
+from deepseek_with_torch import from_blocks
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
+from penstock_reference import generators  # noqa: E402
 from penstock_reference.architectures import parameters  # noqa: E402
 from penstock_reference.checkpoint import Checkpoint  # noqa: E402
 
@@ -78,6 +84,41 @@ class WithTorch(unittest.TestCase):
                             for p in parameters(Checkpoint(DATA / name), "llama", tp, rank)
                         }
                         self.assertEqual(got, want)
+
+    def check_absorbed(self, folder, tp, ep):
+        """w_kc and w_vc, from kv_b_proj as safetensors and torch read it."""
+        checkpoint, checked = Checkpoint(folder), 0
+        config = checkpoint.config
+        heads, nope, value = (config[k] for k in ("num_attention_heads", "qk_nope_head_dim", "v_head_dim"))
+        for rank in range(tp):
+            got = {p.name: p for p in parameters(checkpoint, "deepseek_v3", tp, rank, ep, finished=True) if p.derived}
+            for n in range(config["num_hidden_layers"]):
+                layer = f"model.layers.{n}.self_attn."
+                name = layer + "kv_b_proj.weight"
+                with safe_open(checkpoint.tensors[name].path, "pt") as file:
+                    w = file.get_tensor(name)
+                if w.dtype == torch.float8_e4m3fn:
+                    with safe_open(checkpoint.tensors[name + "_scale_inv"].path, "pt") as file:
+                        scale = file.get_tensor(name + "_scale_inv")
+                    w = from_blocks(w, scale, config["quantization_config"]["weight_block_size"]).to(torch.bfloat16)
+                w_k, w_v = w.unflatten(0, (heads, nope + value)).chunk(tp)[rank].split([nope, value], 1)
+                for part, want in (("w_kc", w_k.transpose(1, 2)), ("w_vc", w_v)):
+                    p = got[layer + part]
+                    self.assertEqual((p.dtype, p.shape), ("BF16", tuple(want.shape)))
+                    self.assertEqual(p.data, want.contiguous().view(torch.uint8).numpy().tobytes())
+                    checked += 1
+        return checked
+
+    def test_what_is_derived_for_latent_attention(self):
+        for name in ("tiny_deepseek", "tiny_deepseek_v2lite", "tiny_deepseek_fp8"):
+            for tp, ep in ((1, 1), (4, 2)):
+                with self.subTest(name=name, tp=tp):
+                    self.assertEqual(self.check_absorbed(DATA / name, tp, ep), 6 * tp)
+        for seed in range(30):
+            with self.subTest(seed=seed), tempfile.TemporaryDirectory() as folder:
+                made = generators.random_deepseek(random.Random(seed), folder)
+                if made.architecture == "deepseek_v3":
+                    self.check_absorbed(folder, *made.aim)
 
 
 if __name__ == "__main__":

@@ -87,7 +87,7 @@ template <class Scheme, class Linear, class RuleAt>
 struct scheme_cannot_dequantise {
   static_assert(
       never<Scheme>,
-      "penstock: this weight map needs a linear as plain numbers (derived, in_model_dtype), and the quant scheme has no `static void dequantise(quant::stored_rows const&, float*)`");
+      "penstock: this weight map needs a linear as plain numbers (derived, in_model_dtype), and the quant scheme has no `static void dequantise(stored_rows const&, float*)`");
 };
 
 constexpr text place_of(rule const& r) {  // "llama.hpp:12"

@@ -14,7 +14,7 @@ struct landing {
   std::array<u64, 2> first{};               ///< where that begins in the parameter
   std::array<u64, 2> local{};               ///< what this piece occupies there; more than it takes: zeros
   std::array<u64, 2> parameter_extents{1, 1};
-  std::array<u64, 2> unit{1, 1};  ///< logical elements under one stored element
+  std::array<u64, 2> unit{};  ///< elements of N and of K under one stored element; 0: it runs not along that axis
   u64 inner = 1;
 
   /// The tensor's shape.
@@ -64,7 +64,8 @@ inline result<landing> land(bound_map const& m, std::size_t line, quant::part co
     if (a.of == quant::axis::none) break;
     u64 const per = std::max<u64>(1, a.per.value(number));
     if (missing) return std::move(*missing);
-    l.unit[d] = per;
+    if (a.of == quant::axis::out_features) l.unit[0] = per;
+    if (a.of == quant::axis::in_features) l.unit[1] = per;
     auto one = [&](std::size_t rule) -> result<share> {
       auto const& b = m.bound()[rule];
       auto s = share_of(rules[rule], b, a.of, at.of(rules[rule].over));

@@ -7,8 +7,8 @@
 
 #include <penstock/core/index.hpp>
 #include <penstock/core/shape.hpp>
-#include <penstock/quant/scheme.hpp>
 #include <penstock/tensor/region.hpp>
+#include <penstock/tensor/stored_rows.hpp>
 
 PENSTOCK_BEGIN
 /// What the engine computes with, on one rank. `id` is its place in plan.parameters.
@@ -36,8 +36,8 @@ struct derivation {
   std::vector<param_id> sources{};  ///< the payload, then the scheme's other parts
   std::vector<derived_parameter> results{};
   u64 n = 0, k = 0;               ///< on this rank
-  std::array<u64, 2> unit{1, 1};  ///< of the first of the other parts, see quant::stored_rows
-  quant::dequantise_rows* numbers = nullptr;
+  std::array<u64, 2> unit{1, 1};  ///< of the first of the other parts, see stored_rows
+  dequantise_rows* numbers = nullptr;
 };
 
 /// One box of a read's bytes and where it goes: `rows` rows of `width` bytes. Never computed while loading.

@@ -1,5 +1,6 @@
 #pragma once
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ class planner {
     landing where;
     dtype type = dtype::any_float;
     bool required = false;  ///< its tensors must be there
+    bool landed = true;
   };
   struct line_state {
     std::vector<std::optional<line_part>> by_scheme{};  ///< nothing: the scheme has no such part, or it is not wanted
@@ -78,6 +80,7 @@ class planner {
   std::vector<family> families_;
   std::vector<u32> giver_;  ///< for each parameter, the tensor that gave it its dtype
   std::vector<transfer> transfers_;
+  std::optional<error> cannot_land_;  ///< the first line that does not divide
 };
 }  // namespace detail
 PENSTOCK_END

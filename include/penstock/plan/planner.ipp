@@ -69,8 +69,11 @@ PENSTOCK_INLINE result<void> planner::land_lines() {
       auto const p = part_of(map_, i, scheme);
       if (l.by_scheme[scheme] || !p || p->what == quant::part::note) continue;
       auto where = land(map_, i, *p, config_, at_);
-      if (!where) return std::move(where).error();
-      l.by_scheme[scheme] = line_part{*where, p->type, !p->optional && !r.may_be_absent};
+      if (!where && where.error().kind() != error_kind::plan) return std::move(where).error();
+      // What does not divide is told after what the tensors contradict: they may belong to another config.
+      if (!where && !cannot_land_) cannot_land_ = where.error();
+      l.by_scheme[scheme] =
+          line_part{where ? *where : landing{}, p->type, !p->optional && !r.may_be_absent, where.has_value()};
       any = true;
     }
     if (!any) continue;
@@ -141,7 +144,7 @@ PENSTOCK_INLINE result<void> planner::check(checkpoint_tensor const& t, std::siz
                                   : ""),
                          std::string{name_of(t.type)});
   auto const expected = part.where.stored_shape(map_.rule_of(line).rank);
-  if (!(t.shape == expected))
+  if (part.landed && !(t.shape == expected))
     return contradiction(t, "shape " + to_string(expected) + " by config.json", to_string(t.shape));
   return {};
 }
@@ -321,6 +324,8 @@ PENSTOCK_INLINE result<void> planner::add_derived() {
               d.k = part_at(line, layer)->where.parameter_extents[1];
             } else if (d.sources.size() == 1) {
               d.unit = part_at(line, layer)->where.unit;
+              if (!d.unit[0]) d.unit[0] = d.n;
+              if (!d.unit[1]) d.unit[1] = d.k;
             }
             d.sources.push_back(param_id{families_[lines_[line].family].parameters[layer]});
           }
@@ -328,7 +333,7 @@ PENSTOCK_INLINE result<void> planner::add_derived() {
       parameter p;
       p.name = filled_in(name.view(), l.first_layer + layer, 0);
       if (!head || d.n % head || first + count > head || !scheme.dequantise || d.sources.empty() ||
-          d.sources.size() > 1 + quant::stored_rows::most_sides)
+          d.sources.size() > 1 + stored_rows::most_sides)
         return error{error_kind::plan, "parameter \"" + p.name +
                                            "\" cannot be made: expected its source to have a multiple of " +
                                            std::to_string(head) + " rows on each rank, found " + std::to_string(d.n)};
@@ -357,6 +362,7 @@ PENSTOCK_INLINE result<std::vector<transfer>> planner::run() {
   if (auto r = land_lines(); !r) return std::move(r).error();
   if (auto r = match_tensors(); !r) return std::move(r).error();
   if (auto r = nothing_is_missing(); !r) return std::move(r).error();
+  if (cannot_land_) return *std::move(cannot_land_);
   if (auto r = number_parameters(); !r) return std::move(r).error();
   for (std::size_t i = 0; i < hits_.size(); ++i)
     if (part_at(hits_[i].line, layer_of(hits_[i])))

@@ -1,6 +1,6 @@
 #pragma once
+#include <penstock/core/numbers.hpp>
 #include <penstock/format/quant_declaration.hpp>
-#include <penstock/quant/numbers.hpp>
 #include <penstock/quant/scheme.hpp>
 
 PENSTOCK_BEGIN

@@ -1,5 +1,5 @@
 #pragma once
-#include <penstock/quant/numbers.hpp>
+#include <penstock/core/numbers.hpp>
 #include <penstock/quant/scheme.hpp>
 
 PENSTOCK_BEGIN

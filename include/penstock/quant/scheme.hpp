@@ -5,6 +5,7 @@
 
 #include <penstock/core/dtype.hpp>
 #include <penstock/quant/dim.hpp>
+#include <penstock/tensor/stored_rows.hpp>
 
 PENSTOCK_BEGIN
 struct quant_declaration;  // format/quant_declaration.hpp
@@ -66,20 +67,6 @@ constexpr parts<sizeof...(Part)> linear_is(Part... p) {
 
 /// The bias of a linear is a part of every scheme: [N], as the file has it.
 inline constexpr part bias{".bias", dtype::any_float, {out, axis{}}, part::payload, false};
-
-/// Some rows of a linear [n, k] as one rank holds it: the payload of these rows, and the scheme's other parts whole.
-struct stored_rows {
-  static constexpr std::size_t most_sides = 3;
-
-  u64 n = 0, k = 0;                                  ///< of the rank's share
-  u64 first = 0, count = 0;                          ///< the rows
-  dtype type{};                                      ///< of the payload
-  std::byte const* payload = nullptr;                ///< of row `first`; rows are tight
-  std::array<std::byte const*, most_sides> sides{};  ///< the other parts, in the scheme's order, tight
-  std::array<u64, 2> unit{1, 1};                     ///< elements of N and of K under one element of the first side
-};
-/// Writes `count` rows of k numbers. Must not throw.
-using dequantise_rows = void(stored_rows const&, float* to);
 }  // namespace quant
 
 /// How a linear's weight is stored. Nothing in it names an architecture.
@@ -87,7 +74,7 @@ using dequantise_rows = void(stored_rows const&, float* to);
 ///   Q::name      for options and messages
 ///   Q::linear    `linear_is(payload(...), scale(...), ...)`
 ///   bool Q::declared(quant_declaration const&)   (optional) is this what a config declares? else: is its method Q::name?
-///   void Q::dequantise(quant::stored_rows const&, float*)   (optional) gives plain numbers
+///   void Q::dequantise(stored_rows const&, float*)   (optional) gives plain numbers
 template <class Q>
 concept quant_scheme = requires {
   { Q::name } -> std::convertible_to<std::string_view>;
@@ -97,7 +84,7 @@ concept quant_scheme = requires {
 
 /// Can this scheme give back plain numbers?
 template <class Q>
-concept dequantises = requires(quant::stored_rows const& rows, float* to) {
+concept dequantises = requires(stored_rows const& rows, float* to) {
   { Q::dequantise(rows, to) } -> std::same_as<void>;
 };
 
@@ -107,7 +94,7 @@ struct scheme_view {
   quant::part const* parts = nullptr;
   std::size_t count = 0;
   bool (*declared)(quant_declaration const&) = nullptr;  ///< null: by its name
-  quant::dequantise_rows* dequantise = nullptr;          ///< null: it cannot
+  dequantise_rows* dequantise = nullptr;                 ///< null: it cannot
 };
 
 namespace detail {

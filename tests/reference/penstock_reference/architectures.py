@@ -1,49 +1,42 @@
 """The parameters of one rank, for each architecture."""
 
-import re
+import struct
 
-from .parameter import Parameter, columns, row_bytes, rows, stacked, whole
+from .parameter import Parameter, whole
+from .quantization import dequantised
+from .rank import Rank, share
 
 
-def as_stored(checkpoint, tp, rank):
+def as_stored(mine):
     """Every tensor under its own name, whole on every rank."""
-    del tp, rank
-    for name, tensor in checkpoint.tensors.items():
+    for name, tensor in mine.tensors.items():
         yield whole(name, tensor)
 
 
-def share(what, total, tp, rank):
-    """(first, count) of the equal part of `rank`."""
-    if total % tp:
-        raise ValueError(f"{what}: {total} does not divide by {tp}")
-    return rank * (total // tp), total // tp
+def embedding(mine):
+    yield mine.vocabulary("model.embed_tokens.weight", mine.config["vocab_size"], mine.config["hidden_size"])
 
 
-def vocabulary_part(name, tensor, tp, rank):
-    """Rows padded with zeros to a multiple of 64, then split."""
-    vocabulary = tensor.shape[0]
-    padded = -(-vocabulary // 64) * 64
-    first, count = share("padded vocabulary", padded, tp, rank)
-    stored = max(0, min(vocabulary, first + count) - first)
-    data = rows(tensor, first, stored) if stored else b""
-    zeros = bytes((count - stored) * row_bytes(tensor))
-    return Parameter(name, tensor.dtype, (count, *tensor.shape[1:]), data + zeros, len(data))
+def norm_and_head(mine):
+    yield mine.whole("model.norm.weight", mine.config["hidden_size"])
+    if mine.config.get("tie_word_embeddings", False):
+        mine.tensors.pop("lm_head.weight", None)
+    else:
+        yield mine.vocabulary("lm_head.weight", mine.config["vocab_size"], mine.config["hidden_size"])
 
 
-def llama(checkpoint, tp, rank):
-    config, tensors = checkpoint.config, dict(checkpoint.tensors)
+def two_norms(mine, source, target):
+    for norm in (".input_layernorm.weight", ".post_attention_layernorm.weight"):
+        yield mine.whole(source + norm, mine.config["hidden_size"], target=target + norm)
+
+
+def llama(mine):
+    config, tp, rank = mine.config, mine.tp, mine.rank
     hidden, layers, intermediate = (config[k] for k in ("hidden_size", "num_hidden_layers", "intermediate_size"))
     heads = config["num_attention_heads"]
     kv_heads = config.get("num_key_value_heads") or heads
     head_dim = config.get("head_dim") or hidden // heads
-    tied = config.get("tie_word_embeddings", False)
     attention_bias, mlp_bias = config.get("attention_bias", False), config.get("mlp_bias", False)
-
-    def take(name, *shape):
-        tensor = tensors.pop(name)
-        if tensor.shape != shape:
-            raise ValueError(f"{name} is {tensor.shape}, not {shape}")
-        return tensor
 
     # Which heads this rank computes: an equal part of the query heads; key and value heads likewise,
     # or, where there are more ranks than heads, one head that several neighbouring ranks share.
@@ -53,66 +46,195 @@ def llama(checkpoint, tp, rank):
     else:
         _, ranks_a_head = share("ranks for each key and value head", tp, kv_heads, 0)
         kv_first, kv_count = rank // ranks_a_head, 1
-    i_first, i_count = share("intermediate size", intermediate, tp, rank)
 
-    yield vocabulary_part(
-        "model.embed_tokens.weight", take("model.embed_tokens.weight", config["vocab_size"], hidden), tp, rank
+    yield from embedding(mine)
+    for n in range(layers):
+        layer = f"model.layers.{n}"
+        yield from two_norms(mine, layer, layer)
+        attention = layer + ".self_attn."
+        pieces = []
+        for which, all_heads, first, count in (
+            ("q_proj", heads, q_first, q_count),
+            ("k_proj", kv_heads, kv_first, kv_count),
+            ("v_proj", kv_heads, kv_first, kv_count),
+        ):
+            linear = mine.linear(attention + which, all_heads * head_dim, hidden, attention_bias)
+            pieces.append((linear, first * head_dim, count * head_dim))
+        yield from mine.merged(attention + "qkv_proj", *pieces)
+        o_proj = mine.linear(attention + "o_proj", hidden, heads * head_dim, attention_bias)
+        yield from mine.row_parallel(attention + "o_proj", o_proj, q_first * head_dim, q_count * head_dim)
+        yield from mine.gated_mlp(layer + ".mlp", layer + ".mlp", hidden, intermediate, mlp_bias)
+    yield from norm_and_head(mine)
+    mine.finish()
+
+
+def absorbed(config, attention, weight, scale=None):
+    """What an engine derives of kv_b_proj so as to attend in the latent space: w_kc and w_vc of its heads, in BF16."""
+    nope, value, latent = config["qk_nope_head_dim"], config["v_head_dim"], config["kv_lora_rank"]
+    heads = range(weight.shape[0] // (nope + value))
+    if scale is None and weight.dtype != "BF16":
+        raise ValueError(f"{weight.name} is {weight.dtype}, not BF16 or blocks of F8_E4M3")
+
+    def matrix():
+        if scale is None:
+            return struct.unpack(f"<{len(heads) * (nope + value) * latent}H", weight.data)
+        block = config["quantization_config"]["weight_block_size"]
+        return dequantised(weight.data, scale.data, weight.shape, block)
+
+    def w_kc():
+        w = matrix()
+        return [w[(h * (nope + value) + n) * latent + k] for h in heads for k in range(latent) for n in range(nope)]
+
+    def w_vc():
+        w = matrix()
+        first = [h * (nope + value) + nope for h in heads]
+        return [w[(row + v) * latent + k] for row in first for v in range(value) for k in range(latent)]
+
+    def parameter(name, shape, elements):
+        def read():
+            bits = elements()
+            return struct.pack(f"<{len(bits)}H", *bits)
+
+        return Parameter(f"{attention}.{name}", "BF16", shape, read, 0, derived=True)
+
+    yield parameter("w_kc", (len(heads), latent, nope), w_kc)
+    yield parameter("w_vc", (len(heads), value, latent), w_vc)
+
+
+def mla(mine, source, target):
+    """Multi-head latent attention: the projections into the latent space are whole on every rank."""
+    config = mine.config
+    hidden, heads = config["hidden_size"], config["num_attention_heads"]
+    q_rank, kv_rank = config.get("q_lora_rank"), config["kv_lora_rank"]
+    nope, rope, value = (config[k] for k in ("qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim"))
+    bias = config.get("attention_bias", False)
+    first, count = share("attention heads", heads, mine.tp, mine.rank)
+
+    kv_a = mine.linear(f"{source}.kv_a_proj_with_mqa", kv_rank + rope, hidden, bias)
+    if q_rank:
+        q_a = mine.linear(f"{source}.q_a_proj", q_rank, hidden, bias)
+        yield from mine.replicated(f"{target}.fused_qkv_a_proj_with_mqa", q_a, kv_a)
+        norm = "q_a_layernorm.weight"
+        yield mine.whole(f"{source}.{norm}", q_rank, target=f"{target}.{norm}")
+        q, q_in = "q_b_proj", q_rank
+    else:
+        yield from mine.replicated(f"{target}.kv_a_proj_with_mqa", kv_a)
+        q, q_in = "q_proj", hidden
+    linear = mine.linear(f"{source}.{q}", heads * (nope + rope), q_in)
+    yield from mine.column_parallel(f"{target}.{q}", linear, first * (nope + rope), count * (nope + rope))
+    norm = "kv_a_layernorm.weight"
+    yield mine.whole(f"{source}.{norm}", kv_rank, target=f"{target}.{norm}")
+    linear = mine.linear(f"{source}.kv_b_proj", heads * (nope + value), kv_rank)
+    kv_b = list(mine.column_parallel(f"{target}.kv_b_proj", linear, first * (nope + value), count * (nope + value)))
+    yield from kv_b
+    if mine.finished:
+        yield from absorbed(config, target, *kv_b)
+    linear = mine.linear(f"{source}.o_proj", hidden, heads * value, bias)
+    yield from mine.row_parallel(f"{target}.o_proj", linear, first * value, count * value)
+
+
+def router_has_bias(config):
+    """Where the config does not say (transformers writes no topk_method), version 3 has one."""
+    return (
+        config.get("topk_method", "noaux_tc" if "DeepseekV3ForCausalLM" in config["architectures"] else "greedy")
+        == "noaux_tc"
     )
 
-    for n in range(layers):
-        layer = f"model.layers.{n}."
-        for norm in ("input_layernorm.weight", "post_attention_layernorm.weight"):
-            yield whole(layer + norm, take(layer + norm, hidden))
 
-        attention = layer + "self_attn."
-        for part, width in [("weight", (hidden,))] + [("bias", ())] * attention_bias:
-            pieces = []
-            for which, all_heads, first, count in (
-                ("q", heads, q_first, q_count),
-                ("k", kv_heads, kv_first, kv_count),
-                ("v", kv_heads, kv_first, kv_count),
-            ):
-                tensor = take(f"{attention}{which}_proj.{part}", all_heads * head_dim, *width)
-                pieces.append((tensor, first * head_dim, count * head_dim))
-            yield stacked(f"{attention}qkv_proj.{part}", pieces)
+def deepseek_moe(mine, source, target):
+    config = mine.config
+    hidden, experts = config["hidden_size"], config["n_routed_experts"]
+    intermediate, shared = config["moe_intermediate_size"], config.get("n_shared_experts") or 0
+    yield mine.whole(f"{source}.gate.weight", experts, hidden, target=f"{target}.gate.weight")
+    bias = "gate.e_score_correction_bias"
+    if router_has_bias(config) or f"{source}.{bias}" in mine.tensors:
+        yield mine.whole(f"{source}.{bias}", experts, target=f"{target}.{bias}")
+    yield from mine.experts(f"{source}.experts", f"{target}.experts", experts, hidden, intermediate)
+    if shared:
+        where = source + ".shared_experts", target + ".shared_experts"
+        yield from mine.gated_mlp(*where, hidden, intermediate * shared)
 
-        tensor = take(attention + "o_proj.weight", hidden, heads * head_dim)
-        data = columns(tensor, q_first * head_dim, q_count * head_dim)
-        yield Parameter(attention + "o_proj.weight", tensor.dtype, (hidden, q_count * head_dim), data, len(data))
-        if attention_bias:
-            yield whole(attention + "o_proj.bias", take(attention + "o_proj.bias", hidden))
 
-        mlp = layer + "mlp."
-        for part, width in [("weight", (hidden,))] + [("bias", ())] * mlp_bias:
-            gate, up = (take(f"{mlp}{which}_proj.{part}", intermediate, *width) for which in ("gate", "up"))
-            yield stacked(f"{mlp}gate_up_proj.{part}", [(gate, i_first, i_count), (up, i_first, i_count)])
-
-        tensor = take(mlp + "down_proj.weight", hidden, intermediate)
-        data = columns(tensor, i_first, i_count)
-        yield Parameter(mlp + "down_proj.weight", tensor.dtype, (hidden, i_count), data, len(data))
-        if mlp_bias:
-            yield whole(mlp + "down_proj.bias", take(mlp + "down_proj.bias", hidden))
-
-    yield whole("model.norm.weight", take("model.norm.weight", hidden))
-    if tied:
-        tensors.pop("lm_head.weight", None)
+def deepseek_layer(mine, source, target, is_moe):
+    yield from two_norms(mine, source, target)
+    yield from mla(mine, source + ".self_attn", target + ".self_attn")
+    if is_moe:
+        yield from deepseek_moe(mine, source + ".mlp", target + ".mlp")
     else:
-        yield vocabulary_part("lm_head.weight", take("lm_head.weight", config["vocab_size"], hidden), tp, rank)
-
-    left = [name for name in tensors if not re.search(r"\.rotary_emb\.(inv_freq|cos_cached|sin_cached)$", name)]
-    if left:
-        raise ValueError(f"tensors that Llama does not know: {left}")
+        where = source + ".mlp", target + ".mlp"
+        yield from mine.gated_mlp(*where, mine.config["hidden_size"], mine.config["intermediate_size"])
 
 
-ARCHITECTURES = {"llama": llama, "as_stored": as_stored}
+def deepseek(mine):
+    config = mine.config
+    layers, dense = config["num_hidden_layers"], config.get("first_k_dense_replace") or 0
+    yield from embedding(mine)
+    for n in range(layers):
+        layer = f"model.layers.{n}"
+        yield from deepseek_layer(mine, layer, layer, n >= dense)
+    yield from norm_and_head(mine)
+    for n in range(layers, layers + (config.get("num_nextn_predict_layers") or 0)):
+        mine.skip(rf"^model\.layers\.{n}\.")
+    mine.finish()
 
 
-def parameters(checkpoint, architecture, tp, rank):
-    return ARCHITECTURES[architecture](checkpoint, tp, rank)
+def deepseek_mtp(mine):
+    """The draft model: the layer past the main model's last, which predicts one more token."""
+    config = mine.config
+    hidden, layers = config["hidden_size"], config["num_hidden_layers"]
+    if config.get("num_nextn_predict_layers") != 1:
+        raise ValueError("a draft model needs num_nextn_predict_layers 1")
+    layer = f"model.layers.{layers}"
+    for name, *shape in (
+        ("enorm.weight", hidden),
+        ("hnorm.weight", hidden),
+        ("eh_proj.weight", hidden, 2 * hidden),
+        ("shared_head.norm.weight", hidden),
+    ):
+        yield mine.whole(f"{layer}.{name}", *shape, target=f"model.{name}")
+    yield from deepseek_layer(mine, layer, "model.decoder", True)
+    mine.skip(rf"^model\.layers\.{layers}\.(embed_tokens|shared_head\.head)\.weight$")
+    mine.skip(rf"^(?!model\.layers\.{layers}\.)")
+    mine.finish()
+
+
+ARCHITECTURES = {
+    "as_stored": as_stored,
+    "llama": llama,
+    "deepseek_v2": deepseek,
+    "deepseek_v3": deepseek,
+    "deepseek_v3_mtp": deepseek_mtp,
+}
+CLASSES = {
+    "LlamaForCausalLM": "llama",
+    "DeepseekV2ForCausalLM": "deepseek_v3",
+    "DeepseekV3ForCausalLM": "deepseek_v3",
+}
+
+
+def architecture_of(config):
+    (name,) = config["architectures"]
+    return CLASSES[name]
+
+
+def parameters(checkpoint, architecture, tp, rank, ep=1, finished=False):
+    """What `--digest` tells, or, with `finished`, `--digest-after`."""
+    return ARCHITECTURES[architecture](Rank(checkpoint, tp, ep, rank, finished))
+
+
+def accepts(checkpoint, architecture, tp, ep=1):
+    """Can this model be split so?"""
+    try:
+        for rank in range(tp):
+            for _ in parameters(checkpoint, architecture, tp, rank, ep):
+                pass
+    except ValueError:
+        return False
+    return True
 
 
 def possible_tp(config, most=8):
-    """The sizes of tensor parallelism that a Llama config allows."""
+    """The sizes of tensor parallelism that a Llama config allows, if it is not quantised."""
     heads, padded = config["num_attention_heads"], -(-config["vocab_size"] // 64) * 64
     kv_heads = config.get("num_key_value_heads") or heads
     return [

@@ -2,15 +2,24 @@
 
 import json
 import pathlib
+import re
+from dataclasses import dataclass
 
+from .architectures import accepts, possible_tp, router_has_bias
+from .checkpoint import Checkpoint
+from .quantization import scheme_of
 from .safetensors import BITS, size_in_bytes, write_file
 
 METADATA = [(), {}, None, {"format": "pt"}, {"format": "pt", "note": 'ü " \\ \n'}]
 FLOATS = ["F32", "F16", "BF16"]
 
 
+NOT_A_NUMBER = bytes.maketrans(b"\x7f\xff", b"\x7e\xfe")  # F8_E4M3: the largest numbers in their place
+
+
 def random_tensor(random, name, dtype, shape):
-    return name, dtype, tuple(shape), random.randbytes(size_in_bytes(dtype, shape))
+    data = random.randbytes(size_in_bytes(dtype, shape))
+    return name, dtype, tuple(shape), data.translate(NOT_A_NUMBER) if dtype == "F8_E4M3" else data
 
 
 def random_llama_config(random):
@@ -113,6 +122,8 @@ def siblings(name):
     """A key that is the same for tensors which an engine fuses."""
     for piece in ("q_proj", "k_proj", "v_proj"):
         name = name.replace("." + piece + ".", ".qkv_proj.")
+    for piece in ("q_a_proj", "kv_a_proj_with_mqa"):
+        name = name.replace("." + piece + ".", ".fused_qkv_a_proj_with_mqa.")
     for piece in ("gate_proj", "up_proj"):
         name = name.replace("." + piece + ".", ".gate_up_proj.")
     return name
@@ -192,6 +203,316 @@ def random_llama(random, folder):
     config, aim = random_llama_config(random)
     write_folder(random, folder, config, llama_tensors(random, config))
     return config, aim
+
+
+def pick(random, most, *conditions):
+    """A number from 1 to `most` that meets all conditions."""
+    return random.choice([n for n in range(1, most + 1) if all(condition(n) for condition in conditions)])
+
+
+def linear_of(name):
+    """The linear module whose weight this is, or None: some matrices are never quantised."""
+    return re.fullmatch(r"(?!.*\.eh_proj\.)(.*\.\w+_proj(?:_with_mqa)?)\.weight", name)
+
+
+def quantised(config, outline):
+    """An outline, a list of (name, dtype, shape), in which linears are stored as the config's scheme stores them."""
+    scheme = scheme_of(config)
+    for name, dtype, shape in outline:
+        linear = linear_of(name)
+        if not linear:
+            yield name, dtype, shape
+            continue
+        for suffix, kind, stored, _ in scheme.tensors(linear[1], *shape):
+            yield f"{linear[1]}.{suffix}", kind or dtype, stored
+
+
+def filled(random, outline):
+    """An outline with bytes: random ones, except that scales are numbers which an engine can multiply with."""
+    for name, dtype, shape in outline:
+        if not name.endswith("_scale_inv"):
+            yield random_tensor(random, name, dtype, shape)
+            continue
+        data, bits = b"", random.choice(
+            [0, 3, 5, 23]
+        )  # of the fraction: with few, products lie half-way between others
+        for _ in range(size_in_bytes(dtype, shape) // 4):
+            fraction = random.getrandbits(bits) << 23 - bits if bits else 0
+            data += (random.randrange(100, 140) << 23 | fraction).to_bytes(4, "little")
+        yield name, dtype, shape, data
+
+
+BLOCKS = [(8, 8), (16, 8), (8, 16), (4, 12), (16, 16), (3, 5), (1, 8)]
+
+
+def random_ignore_list(random, outline):
+    """Modules that stay plain, and entries that mean no linear. What an engine fuses is ignored as a whole."""
+    modules = [linear[1] for name, _, _ in outline if (linear := linear_of(name))]
+    groups = {}
+    for module in modules:
+        groups.setdefault(re.sub(r"\.experts\.\d+\.", ".experts.*.", siblings(module + ".")), []).append(module)
+    entries = []
+    for group in random.sample(list(groups.values()), min(len(groups), random.choice([0, 1, 1, 2, 4]))):
+        parts = random.choice([1, 2, 2, 3, 4, 5, 5, 6, 7])  # of the end of each name
+        entries += [".".join(module.split(".")[-parts:]) for module in group]
+    some = random.choice(modules)
+    decoys = [
+        some.rsplit(".", 1)[0],  # a parent's name does not mean its children
+        "model.layers.0",
+        "self_attn",
+        "experts",
+        "proj",
+        "_proj",
+        some[:-1],
+        "x" + some,
+        some + ".weight",
+        siblings(some + ".").rstrip("."),  # an engine's name
+        "lm_head",
+        "model.lm_head",
+        "model.embed_tokens",
+        "model.layers.1.mlp.gate",
+        "no.such.module",
+    ]
+    decoys = [entry for entry in decoys if entry not in modules]
+    entries += random.sample(decoys, random.choice([0, 0, 1, 3]))
+    random.shuffle(entries)
+    return entries
+
+
+def declare_fp8_block(random, config, block, outline):
+    """Writes into `config` that its linears are in blocks of FP8, some of them perhaps not."""
+    declared = {"quant_method": "fp8", "weight_block_size": list(block)}
+    for name, values in (("fmt", ["e4m3", "float8_e4m3fn"]), ("activation_scheme", ["dynamic"])):
+        if random.random() < 0.7:
+            declared[name] = random.choice(values)
+    key, ignored = random.choice(["modules_to_not_convert", "ignored_layers"]), random_ignore_list(random, outline)
+    if ignored or random.random() < 0.5:
+        declared[key] = ignored or random.choice([[], None])
+    config["quantization_config"] = declared
+
+
+def random_llama_fp8_block_config(random):
+    """A Llama config whose tp to aim at cuts no block; the config does not declare them yet."""
+    config, aim = random_llama_config(random)
+    block_n, block_k = block = random.choice(BLOCKS)
+    heads = config["num_attention_heads"]
+    kv_heads = config.get("num_key_value_heads") or heads
+    q, kv = heads // aim, max(1, kv_heads // aim)
+    head_dim = pick(
+        random,
+        48,
+        lambda n: n % 2 == 0 and q * n % block_n == 0 and kv * n % block_n == 0,
+        lambda n: aim == 1 or q * n % block_k == 0,
+    )
+    if config.get("head_dim"):
+        config["head_dim"] = head_dim
+    else:
+        config["hidden_size"] = heads * head_dim
+    config["intermediate_size"] = aim * pick(random, 60, lambda n: n % block_n == 0 and (aim == 1 or n % block_k == 0))
+    return config, aim, block
+
+
+def random_deepseek_config(random, block=None):
+    """A DeepSeek config and the (tp, ep) to aim at. With `block`, they cut no block of this size."""
+    block_n, block_k = block or (1, 1)
+    tp = random.choice([1, 1, 2, 2, 3, 4, 4, 8])
+    ep = random.choice([n for n in range(1, tp + 1) if tp % n == 0])
+    expert_tp, each = tp // ep, random.choice([1, 1, 2, 3])
+    q_rank = pick(random, 40, lambda n: n % block_n == 0) if random.random() < 0.6 else None
+    value = pick(random, 24, lambda n: tp == 1 or each * n % block_k == 0)
+    nope = pick(random, 48, lambda n: tp == 1 or each * (n + value) % block_n == 0)
+    rope = pick(random, 48, lambda n: n % 2 == 0 and (tp == 1 or each * (nope + n) % block_n == 0))
+    shared = random.choice([0, 1, 1, 2, 3])
+    expert_width = pick(
+        random,
+        240,
+        lambda n: n % expert_tp == 0 and n // expert_tp % block_n == 0,
+        lambda n: expert_tp == 1 or n // expert_tp % block_k == 0,
+        lambda n: n * shared % tp == 0 and n * shared // tp % block_n == 0,
+        lambda n: tp == 1 or n * shared // tp % block_k == 0,
+    )
+    layers, unit = random.choice([1, 2, 2, 3]), 192 if tp == 3 else 64
+    config = {
+        "hidden_size": random.choice([5, 8, 24, 33, 40]),
+        "num_hidden_layers": layers,
+        "intermediate_size": tp * pick(random, 60, lambda n: n % block_n == 0 and (tp == 1 or n % block_k == 0)),
+        "moe_intermediate_size": expert_width,
+        "num_attention_heads": tp * each,
+        "num_key_value_heads": tp * each,
+        "q_lora_rank": q_rank,
+        "kv_lora_rank": random.choice([3, 8, 16, 20, 24]),
+        "qk_nope_head_dim": nope,
+        "qk_rope_head_dim": rope,
+        "v_head_dim": value,
+        "n_routed_experts": random.choice([n for n in range(1, 10) if n >= ep]),
+        "num_experts_per_tok": 1,
+        "first_k_dense_replace": random.choice([0, 1, 1, layers]),
+        "vocab_size": unit * random.choice([1, 2]) - random.choice([0, 1, 7, 63]),
+        "rms_norm_eps": 1e-6,
+        "max_position_embeddings": 128,
+    }
+    version = random.choice([2, 3])
+    config["architectures"], config["model_type"] = [f"DeepseekV{version}ForCausalLM"], f"deepseek_v{version}"
+    if shared or random.random() < 0.7:
+        config["n_shared_experts"] = shared or random.choice([0, None])
+    if not q_rank and random.random() < 0.5:
+        del config["q_lora_rank"]
+    for name, often, values in (
+        ("topk_method", 0.8, ["noaux_tc"] if version == 3 else ["greedy", "group_limited_greedy"]),
+        ("num_nextn_predict_layers", 0.6, [0, 1, 1, 1, 2]),
+        ("tie_word_embeddings", 0.5, [False, False, True]),
+        ("attention_bias", 0.5, [False, True]),
+        ("moe_layer_freq", 0.5, [1]),
+        ("head_dim", 0.3, [rope]),
+        ("qk_head_dim", 0.3, [nope + rope]),
+    ):
+        if random.random() < often:
+            config[name] = random.choice(values)
+    return config, (tp, ep)
+
+
+def deepseek_outline(config, dtype=lambda: "BF16", router_bias=None):
+    """Names, dtypes and shapes of a DeepSeek model that is not quantised."""
+    hidden, heads = config["hidden_size"], config["num_attention_heads"]
+    nope, rope, value = (config[k] for k in ("qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim"))
+    q_rank, kv_rank = config.get("q_lora_rank"), config["kv_lora_rank"]
+    vocabulary, layers = config["vocab_size"], config["num_hidden_layers"]
+    experts, shared = config["n_routed_experts"], config.get("n_shared_experts") or 0
+    if router_bias is None:
+        router_bias = router_has_bias(config)
+
+    def linear(module, out_features, in_features, bias=False, kind=None):
+        yield f"{module}.weight", kind or dtype(), (out_features, in_features)
+        if bias:
+            yield f"{module}.bias", kind or dtype(), (out_features,)
+
+    def mlp(module, width, kinds=None):
+        gate_up, down = kinds or (dtype(), dtype())
+        yield from linear(module + ".gate_proj", width, hidden, kind=gate_up)
+        yield from linear(module + ".up_proj", width, hidden, kind=gate_up)
+        yield from linear(module + ".down_proj", hidden, width, kind=down)
+
+    def layer(name, is_moe):
+        yield f"{name}.input_layernorm.weight", dtype(), (hidden,)
+        yield f"{name}.post_attention_layernorm.weight", dtype(), (hidden,)
+        at, bias, a = name + ".self_attn.", config.get("attention_bias", False), dtype()
+        if q_rank:
+            yield from linear(at + "q_a_proj", q_rank, hidden, bias, a)
+            yield at + "q_a_layernorm.weight", dtype(), (q_rank,)
+            yield from linear(at + "q_b_proj", heads * (nope + rope), q_rank)
+        else:
+            yield from linear(at + "q_proj", heads * (nope + rope), hidden)
+        yield from linear(at + "kv_a_proj_with_mqa", kv_rank + rope, hidden, bias, a)
+        yield at + "kv_a_layernorm.weight", dtype(), (kv_rank,)
+        yield from linear(at + "kv_b_proj", heads * (nope + value), kv_rank, kind="BF16")
+        yield from linear(at + "o_proj", hidden, heads * value, bias)
+        if not is_moe:
+            yield from mlp(name + ".mlp", config["intermediate_size"])
+            return
+        yield f"{name}.mlp.gate.weight", dtype(), (experts, hidden)
+        if router_bias:
+            yield f"{name}.mlp.gate.e_score_correction_bias", "F32", (experts,)
+        kinds = dtype(), dtype()
+        for n in range(experts):
+            yield from mlp(f"{name}.mlp.experts.{n}", config["moe_intermediate_size"], kinds)
+        if shared:
+            yield from mlp(f"{name}.mlp.shared_experts", config["moe_intermediate_size"] * shared)
+
+    yield "model.embed_tokens.weight", dtype(), (vocabulary, hidden)
+    for n in range(layers):
+        yield from layer(f"model.layers.{n}", n >= config.get("first_k_dense_replace", 0))
+    yield "model.norm.weight", dtype(), (hidden,)
+    if not config.get("tie_word_embeddings"):
+        yield "lm_head.weight", dtype(), (vocabulary, hidden)
+    for n in range(layers, layers + (config.get("num_nextn_predict_layers") or 0)):
+        name = f"model.layers.{n}"
+        yield f"{name}.embed_tokens.weight", dtype(), (vocabulary, hidden)
+        yield f"{name}.enorm.weight", dtype(), (hidden,)
+        yield f"{name}.hnorm.weight", dtype(), (hidden,)
+        yield f"{name}.eh_proj.weight", dtype(), (hidden, 2 * hidden)
+        yield f"{name}.shared_head.norm.weight", dtype(), (hidden,)
+        yield f"{name}.shared_head.head.weight", dtype(), (vocabulary, hidden)
+        yield from layer(name, True)
+
+
+def random_deepseek_outline(random, config):
+    """As deepseek_outline, with dtypes that differ and with what may be there or not."""
+    mixed, usual = random.random() < 0.5, random.choice(FLOATS)
+    router_bias = router_has_bias(config) or ("topk_method" not in config and random.random() < 0.5)
+    made = []
+    for name, dtype, shape in deepseek_outline(config, lambda: random.choice(FLOATS) if mixed else usual, router_bias):
+        if re.search(r"\.\d+\.(embed_tokens|shared_head\.head)\.weight$", name) and random.random() < 0.2:
+            continue
+        made.append((name, dtype, shape))
+        if name.endswith(".o_proj.weight") and random.random() < 0.2:
+            inv_freq = name.replace("o_proj.weight", "rotary_emb.inv_freq")
+            made.append((inv_freq, "F32", (config["qk_rope_head_dim"] // 2,)))
+    if config.get("tie_word_embeddings") and random.random() < 0.4:
+        made.append(("lm_head.weight", usual, (config["vocab_size"], config["hidden_size"])))
+    return made
+
+
+@dataclass
+class Made:
+    """A checkpoint that was written, and how it can be loaded."""
+
+    architecture: str
+    options: list  # ways to tell the program what it is
+    aim: tuple  # (tp, ep), as all that follow
+    valid: list
+    refused: list
+    derives: bool = False  # are there parameters that only `--digest-after` has?
+
+
+def made_llama(random, folder):
+    config, aim = random_llama(random, folder)
+    valid = [(tp, 1) for tp in possible_tp(config)]
+    return Made("llama", [[], ["--arch", "llama"]], (aim, 1), valid, [])
+
+
+def made_as_stored(random, folder):
+    random_as_stored(random, folder)
+    return Made("as_stored", [["--arch", "as_stored"]], (1, 1), [(1, 1), (2, 1), (3, 1)], [])
+
+
+def splits(experts, most=8):
+    """Ways to share out so many experts; every rank gets one."""
+    return [(tp, ep) for tp in range(1, most + 1) for ep in range(1, min(tp, experts) + 1) if tp % ep == 0]
+
+
+def write_quantised(random, folder, config, outline, made, all_splits):
+    """Writes a checkpoint of this outline in the config's scheme, and finds out how it can be split."""
+    write_folder(random, folder, config, list(filled(random, quantised(config, outline))))
+    checkpoint = Checkpoint(folder)
+    for split in all_splits:
+        (made.valid if accepts(checkpoint, made.architecture, *split) else made.refused).append(split)
+    if made.aim not in made.valid:
+        raise ValueError(f"{config} was to be split by {made.aim}")
+    if "quantization_config" in config:
+        made.options += [[*option, "--quant", "fp8_block"] for option in made.options]
+    return made
+
+
+def random_llama_fp8_block(random, folder):
+    config, aim, block = random_llama_fp8_block_config(random)
+    outline = [tensor[:3] for tensor in llama_tensors(random, config)]
+    declare_fp8_block(random, config, block, outline)
+    made = Made("llama", [[], ["--arch", "llama"]], (aim, 1), [], [])
+    return write_quantised(random, folder, config, outline, made, [(tp, 1) for tp in range(1, 9)])
+
+
+def random_deepseek(random, folder):
+    """Plain, or in blocks of FP8; sometimes it is the draft model that is to be loaded."""
+    block = random.choice([None, None, None, None, *BLOCKS])
+    config, aim = random_deepseek_config(random, block)
+    outline = random_deepseek_outline(random, config)
+    if block:
+        declare_fp8_block(random, config, block, outline)
+    if config.get("num_nextn_predict_layers") == 1 and random.random() < 0.4:
+        made = Made("deepseek_v3_mtp", [["--arch", "deepseek_v3_mtp"]], aim, [], [], True)
+    else:
+        made = Made("deepseek_v3", [[], ["--arch", "deepseek_v3"], ["--arch", "deepseek_v2"]], aim, [], [], True)
+    return write_quantised(random, folder, config, outline, made, splits(config["n_routed_experts"]))
 
 
 NAMES = [

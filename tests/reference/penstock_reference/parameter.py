@@ -1,7 +1,8 @@
-"""A parameter of one rank, and the cuts that make one."""
+"""A parameter of one rank, and the cuts that make one. Bytes are read only when they are asked for."""
 
 import hashlib
 from dataclasses import dataclass
+from typing import Callable
 
 from .safetensors import BITS, size_in_bytes
 
@@ -11,8 +12,16 @@ class Parameter:
     name: str
     dtype: str
     shape: tuple
-    data: bytes
+    read: Callable
     from_file: int  # how many of the bytes come from the checkpoint; the rest is padding
+    derived: bool = False  # is it made of another parameter?
+
+    @property
+    def data(self):
+        data = self.read()
+        if len(data) != size_in_bytes(self.dtype, self.shape):
+            raise ValueError(f"{self.name}: {len(data)} bytes for {self.dtype} {self.shape}")
+        return data
 
     def line(self, rank):
         return {
@@ -24,37 +33,51 @@ class Parameter:
         }
 
 
+@dataclass
+class Part:
+    """Some rows or columns of a tensor."""
+
+    dtype: str
+    shape: tuple
+    read: Callable
+
+
 def whole(name, tensor):
-    data = tensor.read()
-    return Parameter(name, tensor.dtype, tensor.shape, data, len(data))
-
-
-def row_bytes(tensor):
-    return size_in_bytes(tensor.dtype, tensor.shape[1:])
+    return Parameter(name, tensor.dtype, tensor.shape, tensor.read, size_in_bytes(tensor.dtype, tensor.shape))
 
 
 def rows(tensor, first, count):
-    """Rows [first, first + count) of the first axis: their bytes."""
+    """Rows [first, first + count) of the first axis."""
     if first < 0 or first + count > tensor.shape[0]:
         raise ValueError(f"rows {first} to {first + count} of {tensor.shape}")
-    pitch = row_bytes(tensor)
-    return tensor.read()[first * pitch : (first + count) * pitch]
+    pitch = size_in_bytes(tensor.dtype, tensor.shape[1:])
+    return Part(
+        tensor.dtype,
+        (count, *tensor.shape[1:]),
+        lambda: tensor.read()[first * pitch : (first + count) * pitch],
+    )
 
 
 def columns(tensor, first, count):
-    """Columns [first, first + count) of a matrix: their bytes, row after row."""
+    """Columns [first, first + count) of a matrix."""
     height, width = tensor.shape
     if first < 0 or first + count > width or BITS[tensor.dtype] % 8:
         raise ValueError(f"columns {first} to {first + count} of {tensor.shape}")
-    element, data = BITS[tensor.dtype] // 8, tensor.read()
-    return b"".join(data[(r * width + first) * element : (r * width + first + count) * element] for r in range(height))
+    element = BITS[tensor.dtype] // 8
+
+    def read():
+        data = tensor.read()
+        starts = (row * width + first for row in range(height))
+        return b"".join(data[start * element : (start + count) * element] for start in starts)
+
+    return Part(tensor.dtype, (height, count), read)
 
 
-def stacked(name, pieces):
-    """A parameter whose rows are those of `pieces`, a list of (tensor, first row, number of rows)."""
-    dtypes, widths = {t.dtype for t, _, _ in pieces}, {t.shape[1:] for t, _, _ in pieces}
+def stacked(name, parts, matrices=None):
+    """A parameter whose rows are those of `parts`; with `matrices`, so many matrices of equal height."""
+    dtypes, widths = {part.dtype for part in parts}, {part.shape[1:] for part in parts}
     if len(dtypes) != 1 or len(widths) != 1:
         raise ValueError(f"{name}: its pieces are {dtypes} and {widths}")
-    data = b"".join(rows(*piece) for piece in pieces)
-    height = sum(count for _, _, count in pieces)
-    return Parameter(name, dtypes.pop(), (height, *widths.pop()), data, len(data))
+    (dtype,), (width,), height = dtypes, widths, sum(part.shape[0] for part in parts)
+    shape = (height, *width) if matrices is None else (matrices, height // matrices, *width)
+    return Parameter(name, dtype, shape, lambda: b"".join(part.read() for part in parts), size_in_bytes(dtype, shape))

@@ -61,7 +61,7 @@ struct world {
 };
 std::vector<float> numbers(std::vector<std::byte> const& of) {
   std::vector<float> out(of.size() / 2);
-  quant::floats_of(dtype::bf16, of.data(), out.size(), out.data());
+  floats_of(dtype::bf16, of.data(), out.size(), out.data());
   return out;
 }
 std::vector<float> const first{2, 4, 0.5f, 224}, second{1, -2, 0x1p-10f, 0};

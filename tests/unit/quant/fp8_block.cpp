@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(each_number_is_multiplied_by_the_scale_of_its_block) {
   weight.fill(std::byte{0x38});  // 1
   std::array<float, 6> scales{};
   for (unsigned i = 0; i < 6; ++i) scales[i] = static_cast<float>(10 * (i / 2) + i % 2 + 1);
-  quant::stored_rows rows{.n = 9, .k = 6, .first = 0, .count = 9, .type = dtype::f8_e4m3, .payload = weight.data()};
+  stored_rows rows{.n = 9, .k = 6, .first = 0, .count = 9, .type = dtype::f8_e4m3, .payload = weight.data()};
   rows.sides[0] = reinterpret_cast<std::byte const*>(scales.data());
   rows.unit = {4, 4};
   std::array<float, 54> out{};

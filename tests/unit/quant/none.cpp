@@ -18,7 +18,7 @@ BOOST_AUTO_TEST_CASE(plain_numbers_are_one_tensor_of_n_rows_and_k_columns) {
 BOOST_AUTO_TEST_CASE(plain_numbers_are_given_as_they_are) {
   std::array<float, 4> const stored{1.5f, -2.0f, 0.0f, 3.0e38f};
   std::array<float, 6> given{};
-  quant::stored_rows rows{.n = 2, .k = 2, .first = 0, .count = 2, .type = dtype::f32};
+  stored_rows rows{.n = 2, .k = 2, .first = 0, .count = 2, .type = dtype::f32};
   rows.payload = reinterpret_cast<std::byte const*>(stored.data());
   quant::none::dequantise(rows, given.data() + 1);
   for (std::size_t i = 0; i < stored.size(); ++i) BOOST_TEST(given[i + 1] == stored[i]);

@@ -2,8 +2,8 @@
 #include <cstring>
 #include <vector>
 
+#include <penstock/core/numbers.hpp>
 #include <penstock/pipeline/detail/destinations.hpp>
-#include <penstock/quant/numbers.hpp>
 
 PENSTOCK_BEGIN
 namespace detail {
@@ -44,13 +44,13 @@ class derive_step {
     u64 const row = d_.k * bits_of(payload().type) / 8;
     if (payload().type == result().type) return gather(payload(), first * row, to_.count * row, rows_.data());
     stored_.resize(row), numbers_.resize(d_.k);
-    quant::stored_rows rows{d_.n, d_.k, first, 1, payload().type, stored_.data(), {}, d_.unit};
+    stored_rows rows{d_.n, d_.k, first, 1, payload().type, stored_.data(), {}, d_.unit};
     for (std::size_t i = 0; i < sides_.size(); ++i) rows.sides[i] = sides_[i].data();
     for (u64 r = 0; r < to_.count; ++r, ++rows.first) {
       gather(payload(), rows.first * row, row, stored_.data());
       d_.numbers(rows, numbers_.data());
       for (u64 c = 0; c < d_.k; ++c) {
-        u16 const x = quant::bf16_of_float(numbers_[c]);
+        u16 const x = bf16_of_float(numbers_[c]);
         std::memcpy(rows_.data() + 2 * (r * d_.k + c), &x, sizeof x);
       }
     }

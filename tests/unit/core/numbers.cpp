@@ -2,13 +2,11 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
-#include <penstock/quant/numbers.hpp>
+#include <penstock/core/numbers.hpp>
 
-using namespace penstock::quant;
-using penstock::u16;
-using penstock::u8;
+using namespace penstock;
 
-BOOST_AUTO_TEST_SUITE(quant_numbers)
+BOOST_AUTO_TEST_SUITE(core_numbers)
 
 BOOST_AUTO_TEST_CASE(e4m3_has_the_values_of_its_specification) {
   BOOST_TEST(float_of_e4m3(0x00) == 0.0f);
@@ -60,13 +58,13 @@ BOOST_AUTO_TEST_CASE(plain_floats_are_read_at_any_address) {
   u16 const halves[] = {0x3f80, 0xc000};
   std::memcpy(stored.data() + 1, halves, sizeof halves);
   float out[2];
-  floats_of(penstock::dtype::bf16, stored.data() + 1, 2, out);
+  floats_of(dtype::bf16, stored.data() + 1, 2, out);
   BOOST_TEST((out[0] == 1.0f && out[1] == -2.0f));
-  floats_of(penstock::dtype::f16, stored.data() + 1, 2, out);
+  floats_of(dtype::f16, stored.data() + 1, 2, out);
   BOOST_TEST((out[0] == 1.875f && out[1] == -2.0f));
   float const whole[] = {0.5f, 3.0f};
   std::memcpy(stored.data() + 1, whole, sizeof whole);
-  floats_of(penstock::dtype::f32, stored.data() + 1, 2, out);
+  floats_of(dtype::f32, stored.data() + 1, 2, out);
   BOOST_TEST((out[0] == 0.5f && out[1] == 3.0f));
 }
 

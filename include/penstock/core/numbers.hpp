@@ -6,7 +6,6 @@
 
 PENSTOCK_BEGIN
 /// Element types as numbers. Bits, not arithmetic: no rounding mode and no compiler flag changes a result.
-namespace quant {
 /// Exponent bias 7, no infinities, 0x7f and 0xff are NaN.
 /// @source OCP 8-bit Floating Point Specification (OFP8), E4M3
 constexpr float float_of_e4m3(u8 x) noexcept {
@@ -48,5 +47,4 @@ inline void floats_of(dtype t, std::byte const* from, u64 n, float* to) noexcept
     to[i] = t == dtype::bf16 ? float_of_bf16(x) : float_of_f16(x);
   }
 }
-}  // namespace quant
 PENSTOCK_END

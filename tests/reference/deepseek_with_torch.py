@@ -1,0 +1,54 @@
+"""What make_tiny_deepseek.py and test_logits_with_torch.py share: blocks of FP8, and what transformers answers."""
+
+import json
+import pathlib
+import tempfile
+
+import torch
+import transformers
+from safetensors.torch import save_file
+
+LARGEST = 448.0  # number of F8_E4M3
+
+
+def over_blocks(scale, weight, block):
+    """The scale of each element of the weight."""
+    for axis, size in enumerate(block):
+        scale = scale.repeat_interleave(size, axis)
+    return scale[: weight.shape[0], : weight.shape[1]]
+
+
+def to_blocks(weight, block):
+    """(F8_E4M3 weight, its scales): the largest number of each block becomes the largest of the format."""
+    height, width = (-(-extent // size) for extent, size in zip(weight.shape, block))
+    padded = torch.zeros(height * block[0], width * block[1])
+    padded[: weight.shape[0], : weight.shape[1]] = weight
+    largest = padded.reshape(height, block[0], width, block[1]).abs().amax((1, 3))
+    scale = largest / LARGEST
+    return (weight.float() / over_blocks(scale, weight, block)).to(torch.float8_e4m3fn), scale
+
+
+def from_blocks(weight, scale, block):
+    return weight.float() * over_blocks(scale, weight, block)
+
+
+def answers(folder, ids, count):
+    """The first `count` logits of the last position for each list of ids, from transformers in float32."""
+    model, loaded = transformers.AutoModelForCausalLM.from_pretrained(
+        folder, dtype=torch.float32, output_loading_info=True
+    )
+    wrong = {key: names for key, names in loaded.items() if names}
+    if wrong:
+        raise ValueError(f"{folder}: transformers says {wrong}")
+    with torch.no_grad():
+        return [model.eval()(torch.tensor([line])).logits[0, -1, :count].tolist() for line in ids]
+
+
+def logits(config, tensors, ids, count):
+    """The same for tensors with public names which are plain numbers."""
+    with tempfile.TemporaryDirectory() as folder:
+        plain = {key: value for key, value in config.items() if key != "quantization_config"}
+        (pathlib.Path(folder) / "config.json").write_text(json.dumps(plain))
+        numbers = {name: tensor.float() for name, tensor in tensors.items()}
+        save_file(numbers, f"{folder}/model.safetensors", {"format": "pt"})
+        return answers(folder, ids, count)

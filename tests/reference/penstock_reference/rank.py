@@ -1,0 +1,144 @@
+"""What one rank takes of a checkpoint: modules of a model, cut and joined into parameters."""
+
+import re
+
+from .parameter import Parameter, columns, rows, stacked, whole
+from .quantization import scheme_of
+from .safetensors import size_in_bytes
+
+
+def share(what, total, ranks, rank):
+    """(first, count) of the equal part of `rank`."""
+    if total % ranks:
+        raise ValueError(f"{what}: {total} does not divide by {ranks}")
+    return rank * (total // ranks), total // ranks
+
+
+class Linear:
+    """A linear module as stored: by suffix, its tensor and how many rows and columns of the weight an element is for."""
+
+    def __init__(self, module, tensors):
+        self.module, self.tensors = module, tensors
+
+    def rows(self, first, count, *, ragged):
+        """By suffix, what belongs to these rows. Blocks are never cut; `ragged`: the last may be short."""
+        made = {}
+        for suffix, (tensor, (unit, _)) in self.tensors.items():
+            if first % unit or (count % unit and not ragged):
+                raise ValueError(f"{self.module}: rows {first} to {first + count} cut a block of {unit}")
+            made[suffix] = rows(tensor, first // unit, -(-count // unit))
+        return made
+
+    def columns(self, first, count, *, ragged):
+        made = {}
+        for suffix, (tensor, (_, unit)) in self.tensors.items():
+            if suffix == "bias":  # whole on every rank; the engine adds it on one
+                made[suffix] = rows(tensor, 0, tensor.shape[0])
+                continue
+            if first % unit or (count % unit and not ragged):
+                raise ValueError(f"{self.module}: columns {first} to {first + count} cut a block of {unit}")
+            made[suffix] = columns(tensor, first // unit, -(-count // unit))
+        return made
+
+
+def joined(target, pieces, separator=".", matrices=None):
+    """Parameters whose rows are those of the pieces, each a dict of parts by suffix."""
+    if len({tuple(piece) for piece in pieces}) != 1:
+        raise ValueError(f"{target}: some of its pieces are quantised and some are not")
+    for suffix in pieces[0]:
+        yield stacked(f"{target}{separator}{suffix}", [piece[suffix] for piece in pieces], matrices)
+
+
+class Rank:
+    """One rank's view of a checkpoint. What is taken is ticked off; `finish` complains about the rest."""
+
+    def __init__(self, checkpoint, tp, ep, rank, finished):
+        if tp % ep:
+            raise ValueError(f"tp {tp} does not divide by ep {ep}")
+        self.config, self.tensors = checkpoint.config, dict(checkpoint.tensors)
+        self.tp, self.rank, self.finished = tp, rank, finished  # finished: with what the last steps derive
+        self.ep, self.ep_rank = ep, rank // (tp // ep)
+        self.expert_tp, self.expert_rank = tp // ep, rank % (tp // ep)
+
+    def take(self, name, *shape, dtype=None):
+        tensor = self.tensors.pop(name)
+        if tensor.shape != shape or dtype not in (None, tensor.dtype):
+            raise ValueError(f"{name} is {tensor.dtype} {tensor.shape}, not {dtype or ''} {shape}")
+        return tensor
+
+    def whole(self, name, *shape, target=None):
+        return whole(target or name, self.take(name, *shape))
+
+    def vocabulary(self, name, *shape):
+        """Rows padded with zeros to a multiple of 64, then split."""
+        tensor = self.take(name, *shape)
+        padded = -(-shape[0] // 64) * 64
+        first, count = share("padded vocabulary", padded, self.tp, self.rank)
+        stored = max(0, min(shape[0], first + count) - first)
+        part = rows(tensor, first if stored else 0, stored)
+        total = size_in_bytes(tensor.dtype, (count, *shape[1:]))
+        from_file = size_in_bytes(tensor.dtype, part.shape)
+        return Parameter(
+            name, tensor.dtype, (count, *shape[1:]), lambda: part.read() + bytes(total - from_file), from_file
+        )
+
+    def linear(self, module, out_features, in_features, bias=False):
+        tensors = {}
+        for suffix, dtype, shape, block in scheme_of(self.config).tensors(module, out_features, in_features):
+            tensors[suffix] = self.take(f"{module}.{suffix}", *shape, dtype=dtype), block
+        if bias:
+            tensors["bias"] = self.take(f"{module}.bias", out_features), (1, 1)
+        return Linear(module, tensors)
+
+    def replicated(self, target, *linears):
+        """Whole on every rank; several lie one after the other, and only the last may end in a short block."""
+        pieces = [
+            linear.rows(0, linear.tensors["weight"][0].shape[0], ragged=linear is linears[-1]) for linear in linears
+        ]
+        return joined(target, pieces)
+
+    def column_parallel(self, target, linear, first, count):
+        return joined(target, [linear.rows(first, count, ragged=self.tp == 1)])
+
+    def merged(self, target, *pieces):
+        """Pieces are (linear, first row, number of rows), and each is whole blocks."""
+        return joined(target, [linear.rows(first, count, ragged=False) for linear, first, count in pieces])
+
+    def row_parallel(self, target, linear, first, count):
+        return joined(target, [linear.columns(first, count, ragged=self.tp == 1)])
+
+    def gated_mlp(self, source, target, hidden, intermediate, bias=False):
+        part = share("intermediate size", intermediate, self.tp, self.rank)
+        gate, up = (self.linear(f"{source}.{which}_proj", intermediate, hidden, bias) for which in ("gate", "up"))
+        yield from self.merged(f"{target}.gate_up_proj", (gate, *part), (up, *part))
+        down = self.linear(f"{source}.down_proj", hidden, intermediate, bias)
+        yield from self.row_parallel(f"{target}.down_proj", down, *part)
+
+    def experts(self, source, target, experts, hidden, intermediate):
+        """Each expert-parallel rank has a block of experts, the first ones one more where they do not divide."""
+        each, more = divmod(experts, self.ep)
+        mine = range(
+            self.ep_rank * each + min(self.ep_rank, more), (self.ep_rank + 1) * each + min(self.ep_rank + 1, more)
+        )
+        if not mine:
+            raise ValueError(f"{source}: {experts} experts for {self.ep} ranks")
+        part = share("intermediate size of an expert", intermediate, self.expert_tp, self.expert_rank)
+        w13, w2 = [], []
+        for n in range(experts):
+            expert = f"{source}.{n}."
+            for which in ("gate_proj", "up_proj"):
+                linear = self.linear(expert + which, intermediate, hidden)
+                w13 += [linear.rows(*part, ragged=False)] * (n in mine)
+            linear = self.linear(expert + "down_proj", hidden, intermediate)
+            w2 += [linear.columns(*part, ragged=self.expert_tp == 1)] * (n in mine)
+        yield from joined(target + ".w13", w13, "_", len(mine))
+        yield from joined(target + ".w2", w2, "_", len(mine))
+
+    def skip(self, pattern):
+        """Ticks off every tensor in whose name the regular expression occurs."""
+        self.tensors = {name: tensor for name, tensor in self.tensors.items() if not re.search(pattern, name)}
+
+    def finish(self):
+        self.skip(r"\.rotary_emb\.(inv_freq|cos_cached|sin_cached)$")
+        if self.tensors:
+            raise ValueError(f"tensors that the architecture does not know: {list(self.tensors)}")

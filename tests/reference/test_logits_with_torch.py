@@ -1,0 +1,133 @@
+"""A model put together again from Penstock's parameters answers as the one that was stored.
+
+Usage: test_logits_with_torch.py [PROGRAM]     PROGRAM is a `penstock`; default: the variable PENSTOCK, else the reference
+
+The program writes each rank's parameters (`--dump`), torch joins the ranks, takes apart what is fused and multiplies the
+blocks of FP8 by their scales, and transformers answers in float32. Run by make.sh.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import torch
+
+from deepseek_with_torch import answers, from_blocks, logits
+
+HERE = pathlib.Path(__file__).resolve().parent
+DATA = HERE.parent / "data"
+DTYPES = {"BF16": torch.bfloat16, "F32": torch.float32, "F8_E4M3": torch.float8_e4m3fn}
+program = os.environ.get("PENSTOCK")
+
+
+def load(folder, tp, ep):
+    """By rank and name, the parameters that the program makes of a folder."""
+    command = [program, "load"] if program else [sys.executable, "-m", "penstock_reference"]
+    with tempfile.TemporaryDirectory() as made:
+        where = ["--dump", f"{made}/dump", "--digest", f"{made}/digest"]
+        subprocess.run([*command, str(folder), "--tp", str(tp), "--ep", str(ep), *where], cwd=HERE, check=True)
+        ranks = [{} for _ in range(tp)]
+        for line in map(json.loads, pathlib.Path(f"{made}/digest").read_text().splitlines()):
+            data = bytearray(pathlib.Path(f"{made}/dump/rank{line['rank']}/{line['name']}").read_bytes())
+            tensor = torch.frombuffer(data, dtype=DTYPES[line["dtype"]]).reshape(line["shape"])
+            ranks[line["rank"]][line["name"]] = tensor
+    return ranks
+
+
+def joined(tensors, axis):
+    """torch.cat, also of F8_E4M3."""
+    if tensors[0].dtype != torch.float8_e4m3fn:
+        return torch.cat(tensors, axis)
+    return torch.cat([tensor.view(torch.uint8) for tensor in tensors], axis).view(torch.float8_e4m3fn)
+
+
+def take_apart(name, ranks, config, ep):
+    """The tensors, under public names, that one parameter holds on all ranks."""
+    if ".experts.w13_" in name or ".experts.w2_" in name:
+        scope, _, suffix = name.replace(".w13_", "*").replace(".w2_", "*").partition("*")
+        each, expert = len(ranks) // ep, 0
+        for block in range(ep):
+            members = ranks[block * each : (block + 1) * each]
+            for matrices in zip(*members):  # one expert, as its ranks hold it
+                if ".w2_" in name:
+                    yield f"{scope}.{expert}.down_proj.{suffix}", joined(matrices, 1)
+                else:
+                    gate, up = zip(*(matrix.chunk(2) for matrix in matrices))
+                    yield f"{scope}.{expert}.gate_proj.{suffix}", joined(gate, 0)
+                    yield f"{scope}.{expert}.up_proj.{suffix}", joined(up, 0)
+                expert += 1
+        return
+    module, _, suffix = name.rpartition(".")
+    scope, _, module = module.rpartition(".")
+    if module in ("embed_tokens", "lm_head"):
+        yield name, joined(ranks, 0)[: config["vocab_size"]]
+    elif module == "gate_up_proj":
+        gate, up = zip(*(rank.chunk(2) for rank in ranks))
+        yield f"{scope}.gate_proj.{suffix}", joined(gate, 0)
+        yield f"{scope}.up_proj.{suffix}", joined(up, 0)
+    elif module in ("q_proj", "q_b_proj", "kv_b_proj"):
+        yield name, joined(ranks, 0)
+    elif module in ("o_proj", "down_proj"):
+        yield name, joined(ranks, 1)
+    else:
+        if not all(torch.equal(rank.view(torch.uint8), ranks[0].view(torch.uint8)) for rank in ranks):
+            raise ValueError(f"{name} is not the same on all ranks")
+        if module == "fused_qkv_a_proj_with_mqa":
+            rows = config["q_lora_rank"]
+            if suffix == "weight_scale_inv":
+                rows //= config["quantization_config"]["weight_block_size"][0]
+            yield f"{scope}.q_a_proj.{suffix}", ranks[0][:rows]
+            yield f"{scope}.kv_a_proj_with_mqa.{suffix}", ranks[0][rows:]
+        else:
+            yield name, ranks[0]
+
+
+def stored_model(ranks, config, ep):
+    """Public names and numbers."""
+    tensors = {}
+    for name in ranks[0]:
+        tensors |= take_apart(name, [rank[name] for rank in ranks], config, ep)
+    scales = {name: tensors.pop(name) for name in list(tensors) if name.endswith("_scale_inv")}
+    for name, scale in scales.items():
+        weight = name.removesuffix("_scale_inv")
+        tensors[weight] = from_blocks(tensors[weight], scale, config["quantization_config"]["weight_block_size"])
+    return {name: tensor.contiguous() for name, tensor in tensors.items()}
+
+
+class Logits(unittest.TestCase):
+    def check(self, name):
+        folder = DATA / name
+        config, record = (
+            json.loads(path.read_text()) for path in (folder / "config.json", DATA / f"{name}.logits.json")
+        )
+        want = record["logits"]
+        if "quantization_config" not in config:
+            self.same(answers(folder, record["ids"], len(want[0])), want)
+        for tp, ep in ((1, 1), (4, 2)):
+            with self.subTest(tp=tp, ep=ep, program=program or "the reference"):
+                tensors = stored_model(load(folder, tp, ep), config, ep)
+                self.same(logits(config, tensors, record["ids"], len(want[0])), want)
+
+    def same(self, got, want):
+        torch.testing.assert_close(torch.tensor(got), torch.tensor(want), rtol=1e-4, atol=1e-4)
+
+    def test_latent_attention_and_experts(self):
+        self.check("tiny_deepseek")
+
+    def test_version_2_without_latent_queries(self):
+        self.check("tiny_deepseek_v2lite")
+
+    def test_blocks_of_fp8(self):
+        self.check("tiny_deepseek_fp8")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1 and not sys.argv[1].startswith("-"):
+        program = sys.argv.pop(1)
+    if program:
+        program = str(pathlib.Path(program).resolve())
+    unittest.main()
