@@ -100,7 +100,5 @@ result<void> check_parts(arguments const& a) {
   if (auto r = one_of("--device", a.device, {"host"}); !r) return r;
   if (auto r = one_of("--exchange", a.exchange, {"independent"}); !r) return r;
   if (auto r = one_of("--ownership", a.ownership, {"place", "own", "borrow"}); !r) return r;
-  if (!a.quant.empty())
-    if (auto r = one_of("--quant", a.quant, {"none"}); !r) return r;
   return {};
 }

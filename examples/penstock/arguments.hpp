@@ -10,7 +10,7 @@
 /// What the command line says. One struct for all subcommands; each uses its part.
 struct arguments {
   std::string uri;
-  std::string directory;  ///< of fetch
+  std::string directory;  ///< of fetch and synth
 
   std::string arch;   ///< empty: by config.json
   std::string quant;  ///< empty: by config.json
@@ -20,9 +20,16 @@ struct arguments {
   std::string ownership = "place";
   std::string exchange = "independent";
   std::string memory_limit = "512MiB";
-  std::string slot;                        ///< empty: chosen to fit
-  std::string json, digest, reads, trace;  ///< files; "-" is standard output
+  std::string slot;                                      ///< empty: chosen to fit
+  std::string json, digest, digest_after, reads, trace;  ///< files; "-" is standard output
+  std::string dump;                                      ///< a folder
   bool progress = false;
+
+  std::string model;                                ///< of synth: a preset
+  std::optional<unsigned> layers, experts, shards;  ///< none: as in the preset, and as many as suit it
+  double scale = 1;
+  penstock::u64 seed = 0;
+  bool sparse = false, shuffle = false;
 };
 
 /// "64MiB", "2GB", "4096": KiB, MiB, GiB, TiB are powers of 1024, KB, MB, GB, TB of 1000. @errors usage

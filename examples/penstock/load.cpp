@@ -7,6 +7,7 @@
 #include <penstock/core/json_writer.hpp>
 
 #include "digest.hpp"
+#include "dump.hpp"
 #include "interrupt.hpp"
 #include "output.hpp"
 #include "program.hpp"
@@ -16,14 +17,41 @@ using namespace penstock;
 using host_tensor = owned_tensor<host_memory>;
 
 namespace {
+/// What is written of each parameter when it is complete.
+struct outputs {
+  digest_file digests, digests_after;
+  parameter_folder dump;
+
+  result<void> open(arguments const& a) {
+    if (!a.digest_after.empty() && a.ownership == "borrow")
+      return error{error_kind::usage,
+                   "--digest-after: expected --ownership place or own, found borrow, which keeps nothing that derived "
+                   "parameters could be made of"};
+    if (auto r = digests.open(a.digest); !r) return r;
+    if (auto r = digests_after.open(a.digest_after); !r) return r;
+    return dump.open(a.dump);
+  }
+  bool wanted() const { return digests.wanted() || digests_after.wanted() || dump.wanted(); }
+  void add(unsigned rank, parameter const& p, std::byte const* data) {
+    if (digests.wanted() && !p.derived) digests.add(rank, p, data);
+    if (digests_after.wanted()) digests_after.add(rank, p, data);
+    if (dump.wanted()) dump.add(rank, p, data);
+  }
+  result<void> commit() {
+    if (auto r = digests.commit(); !r) return r;
+    if (auto r = digests_after.commit(); !r) return r;
+    return dump.commit();
+  }
+};
+
 /// What every sink here does when a parameter or a layer is complete.
 struct announcements {
-  digest_file& digests;
+  outputs& out;
   trace* events;
   unsigned rank;
 
   void complete(parameter const& p, std::byte const* data) const {
-    if (digests.wanted()) digests.add(rank, p, data);
+    if (out.wanted()) out.add(rank, p, data);
   }
   void layer(layer_id l) const {
     if (events) events->mark("layer " + std::to_string(index_of(l)) + " ready", 0, rank);
@@ -60,7 +88,7 @@ class borrowing {
   static result<borrowing> allocate(plan const& p, announcements a) { return borrowing{p, a}; }
 
   void piece(parameter const& p, landed_piece const& w, borrowed_tensor const& t, lease<device::host::stream>&) {
-    if (!tell_.digests.wanted()) return;
+    if (!tell_.out.wanted()) return;
     auto& whole = whole_[index_of(p.id)];
     if (!whole.size().count) whole = host_tensor::allocate(p.size).value();
     for (u64 r = 0; r < w.where.rows; ++r)
@@ -154,8 +182,8 @@ result<void> load_with(arguments const& a) {
   events.span("plan", 0, 0, opened, trace::clock::now());
 
   // What is to be written must be writable: found out before the first byte is read.
-  digest_file digests;
-  if (auto r = digests.open(a.digest); !r) return r;
+  outputs out;
+  if (auto r = out.open(a); !r) return r;
   std::optional<output_file> json;
   if (!a.json.empty()) {
     auto f = output_file::create(a.json);
@@ -167,7 +195,7 @@ result<void> load_with(arguments const& a) {
   std::vector<Sink> sinks;
   bytes total;
   for (auto const& p : *plans) {
-    auto s = Sink::allocate(p, {digests, traced ? &events : nullptr, p.rank});
+    auto s = Sink::allocate(p, {out, traced ? &events : nullptr, p.rank});
     if (!s) return std::move(s).error();
     sinks.push_back(*std::move(s));
     numbers.push_back(p.rank);
@@ -210,8 +238,8 @@ result<void> load_with(arguments const& a) {
     json->write_line(to_json(reports, numbers));
     if (auto r = json->commit(); !r) return r;
   }
-  if (auto r = digests.commit(); !r) return r;
-  if (a.json != "-" && a.digest != "-") print(reports, numbers);
+  if (auto r = out.commit(); !r) return r;
+  if (a.json != "-" && a.digest != "-" && a.digest_after != "-") print(reports, numbers);
   return {};
 }
 }  // namespace

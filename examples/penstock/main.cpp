@@ -1,8 +1,10 @@
-// The library as a command: look into a checkpoint, plan a load, run it, fetch the files beside the weights.
+// The library as a command: look into a checkpoint, plan a load, run it, fetch the files beside the weights, make a
+// checkpoint of hashes.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "program.hpp"
+#include "synth_presets.hpp"
 
 using namespace penstock;
 
@@ -30,8 +32,10 @@ void add_uri(CLI::App& c, arguments& a) {
       ->required();
 }
 void add_plan_options(CLI::App& c, arguments& a) {
-  c.add_option("--arch", a.arch, "weight map: llama, as_stored (default: by config.json)");
-  c.add_option("--quant", a.quant, "quant scheme: none (default: by config.json)");
+  c.add_option(
+      "--arch", a.arch,
+      "weight map: llama, deepseek_v3, deepseek_v2, deepseek_v3_mtp (draft), as_stored (default: by config.json)");
+  c.add_option("--quant", a.quant, "quant scheme: none, fp8_block (default: by config.json)");
   c.add_option("--tp", a.tp, "tensor-parallel ranks")->capture_default_str();
   c.add_option("--ep", a.ep, "blocks of experts")->capture_default_str();
   c.add_option("--pp", a.pp, "pipeline stages")->capture_default_str();
@@ -45,6 +49,26 @@ void add_plan_options(CLI::App& c, arguments& a) {
       ->capture_default_str();
   c.add_option("--slot", a.slot, "bytes of one slot, e.g. 4MiB (default: chosen to fit)");
   c.add_option("--json", a.json, "write the report as JSON to this file; - is standard output");
+}
+void add_synth_options(CLI::App& c, arguments& a) {
+  std::string models;
+  for (auto const& p : presets()) models += ", " + std::string{p.name} + " (" + std::string{p.title} + ")";
+  c.add_option("MODEL", a.model, "llama (the smallest)" + models)->required();
+  c.add_option("DIR", a.directory, "the folder; made if it is not there, else empty")->required();
+  c.add_option("--layers", a.layers, "so many layers; one at least stays a mixture of experts if two are asked for");
+  c.add_option("--experts", a.experts, "so many experts to choose from in a layer");
+  c.add_option("--scale", a.scale,
+               "widths times this, above 0 and at most 1. Where the real ones are, hidden and low-rank sizes stay "
+               "multiples of 128, MLP and expert widths of 1024, the vocabulary of 512; heads become a divisor of the "
+               "real number that eight ranks can share. The sizes of a head stay")
+      ->capture_default_str();
+  c.add_option("--shards", a.shards, "so many files (default: one for each 4 GiB)");
+  c.add_option("--seed", a.seed, "all values follow from it, from the tensor's name and from the place in the tensor")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  c.add_option("--quant", a.quant, "quantisation: none, fp8_block (default: the model's own)");
+  c.add_flag("--sparse", a.sparse, "holes for data: no room on disk, and every value is zero");
+  c.add_flag("--shuffle", a.shuffle, "what belongs together lies far apart, in different files");
 }
 }  // namespace
 
@@ -73,12 +97,18 @@ int main(int argc, char** argv) {
   add_plan_options(load_it, a);
   load_it.add_option("--digest", a.digest,
                      "write the SHA-256 of each rank's parameters to this file, one JSON object a line");
+  load_it.add_option("--digest-after", a.digest_after,
+                     "the same with what is made after landing: derived parameters as well");
+  load_it.add_option("--dump", a.dump, "write each parameter's bytes into this folder: DIR/rank0/NAME");
   load_it.add_option("--trace", a.trace, "write a Chrome trace to this file");
   load_it.add_flag("--progress", a.progress, "show progress on standard error");
 
   auto& fetch_it = *app.add_subcommand("fetch", "config, tokenizer and processor files into a folder");
   add_uri(fetch_it, a);
   fetch_it.add_option("DIR", a.directory, "the folder; made if it is not there")->required();
+
+  auto& synth_it = *app.add_subcommand("synth", "a synthetic checkpoint with a real model's names, shapes and dtypes");
+  add_synth_options(synth_it, a);
 
   try {
     app.parse(argc, argv);
@@ -88,7 +118,11 @@ int main(int argc, char** argv) {
   }
   result<void> done;
   try {
-    done = look.parsed() ? inspect(a) : plan_it.parsed() ? show_plan(a) : load_it.parsed() ? load(a) : fetch(a);
+    done = look.parsed()       ? inspect(a)
+           : plan_it.parsed()  ? show_plan(a)
+           : load_it.parsed()  ? load(a)
+           : synth_it.parsed() ? synth(a)
+                               : fetch(a);
   } catch (std::bad_alloc const&) {
     done = error{error_kind::memory, "expected more memory, found none; lower --memory-limit or load fewer ranks"};
   }

@@ -24,12 +24,13 @@ result<output_file> output_file::create(std::string path) {
 }
 
 output_file::output_file(output_file&& o) noexcept
-    : file_(std::exchange(o.file_, nullptr)), path_(std::move(o.path_)), temporary_(std::move(o.temporary_)) {}
+    : file_(std::exchange(o.file_, nullptr)),
+      path_(std::move(o.path_)),
+      temporary_(std::exchange(o.temporary_, std::string{})) {}
 
 output_file::~output_file() {
-  if (!file_ || file_ == stdout) return;
-  std::fclose(file_);
-  std::remove(temporary_.c_str());
+  if (file_ && file_ != stdout) std::fclose(file_);
+  if (!temporary_.empty()) std::remove(temporary_.c_str());
 }
 
 void output_file::write_line(std::string const& line) {
@@ -37,19 +38,28 @@ void output_file::write_line(std::string const& line) {
   std::fputc('\n', file_);
 }
 
+result<void> output_file::write(std::span<std::byte const> data) {
+  if (std::fwrite(data.data(), 1, data.size(), file_) != data.size()) return failed("write");
+  return {};
+}
+
+result<void> output_file::extend_to(bytes size) {
+  if (std::fflush(file_) || ::ftruncate(::fileno(file_), static_cast<off_t>(size.count))) return failed("write");
+  return {};
+}
+
+result<void> output_file::close() {
+  bool const bad = std::ferror(file_) || std::fflush(file_);
+  if (std::fclose(std::exchange(file_, nullptr)) || bad) return failed("write");
+  return {};
+}
+
 result<void> output_file::commit() {
   if (file_ == stdout) return std::fflush(stdout) ? result<void>{failed("write")} : result<void>{};
-  bool const bad = std::ferror(file_) || std::fflush(file_);
-  if (std::fclose(std::exchange(file_, nullptr)) || bad) {
-    auto e = failed("write");
-    std::remove(temporary_.c_str());
-    return e;
-  }
-  if (std::rename(temporary_.c_str(), path_.c_str())) {
-    auto e = failed("write");
-    std::remove(temporary_.c_str());
-    return e;
-  }
+  if (file_)
+    if (auto r = close(); !r) return r;
+  if (std::rename(temporary_.c_str(), path_.c_str())) return failed("write");
+  temporary_.clear();
   return {};
 }
 

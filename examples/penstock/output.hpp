@@ -1,5 +1,7 @@
 #pragma once
+#include <cstddef>
 #include <cstdio>
+#include <span>
 #include <string>
 
 #include <penstock/core/result.hpp>
@@ -14,6 +16,12 @@ class output_file {
   ~output_file();
 
   void write_line(std::string const& line);
+  /// @errors io: disk full and the like
+  penstock::result<void> write(std::span<std::byte const> data);
+  /// Makes the file so long; what was not written is a hole. Comes last. @errors io
+  penstock::result<void> extend_to(penstock::bytes size);
+  /// Ends the writing: `commit` only renames then. Of many files, few need to be open at once. @errors io
+  penstock::result<void> close();
   /// @errors io: disk full and the like
   penstock::result<void> commit();
 

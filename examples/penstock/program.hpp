@@ -1,7 +1,9 @@
 #pragma once
 #include <penstock/arch/as_stored.hpp>
+#include <penstock/arch/deepseek.hpp>
 #include <penstock/arch/llama.hpp>
 #include <penstock/pipeline/pipeline.hpp>
+#include <penstock/quant/fp8_block.hpp>
 #include <penstock/storage/any.hpp>
 
 #include "arguments.hpp"
@@ -12,8 +14,9 @@
 struct program_policies : penstock::defaults {
   using storage = traced_storage<penstock::storage::any>;
   using ownership = penstock::ownership::place;
-  using quant = penstock::quant::none;
-  using arch = penstock::arch::any_of<penstock::arch::llama, penstock::arch::as_stored>;
+  using quant = penstock::quant::any_of<penstock::quant::fp8_block>;
+  using arch = penstock::arch::any_of<penstock::arch::llama, penstock::arch::deepseek_v3, penstock::arch::deepseek_v2,
+                                      penstock::arch::deepseek_v3_mtp, penstock::arch::as_stored>;
 };
 struct borrow_policies : program_policies {
   using ownership = penstock::ownership::borrow;
@@ -27,6 +30,7 @@ penstock::result<void> inspect(arguments const& a);
 penstock::result<void> show_plan(arguments const& a);
 penstock::result<void> load(arguments const& a);
 penstock::result<void> fetch(arguments const& a);
+penstock::result<void> synth(arguments const& a);
 
 /// Prints "penstock: note: ..." on standard error.
 void print_notice(std::string_view text);
@@ -52,7 +56,7 @@ penstock::result<std::vector<typename penstock::pipeline<Policies>::plan_type>> 
   auto const limit = parse_bytes("--memory-limit", a.memory_limit);
   if (!limit) return limit.error();
   penstock::plan_request request;
-  request.arch = a.arch;
+  request.arch = a.arch, request.quant = a.quant;
   request.memory_limit = penstock::bytes{limit->count / ranks->size()};
   if (!a.slot.empty()) {
     auto const slot = parse_bytes("--slot", a.slot);

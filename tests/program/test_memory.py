@@ -3,6 +3,7 @@
 This process stays small: the peak that the kernel keeps for a child begins with that of the process that started it.
 """
 
+import collections
 import json
 import subprocess
 import sys
@@ -131,6 +132,38 @@ class Memory(ProgramTest):
     def test_a_tensor_larger_than_the_limit(self):
         folder = write_llama(self.folder / "large", 100_000)  # 204.8 MB in one tensor
         self.check(folder, folder, (1, 4))
+
+    def test_a_tensor_of_a_gibibyte_in_a_model_of_four(self):
+        """Real sizes over holes. What the engine keeps: all of it, what it is about to be handed, nothing."""
+        if carries_a_sanitizer():
+            self.skipTest("a sanitizer keeps more than the model")
+        folder = self.folder / "model"
+        self.succeeds("synth", "llama3_70b", folder, "--scale", "0.72", "--layers", "2", "--sparse")
+        reads = self.new_path(".reads")
+        self.succeeds("plan", folder, "--reads", reads)
+        sizes = collections.Counter()
+        with open(reads) as lines:
+            for copy in (copy for line in lines for copy in json.loads(line)["copies"]):
+                sizes[copy["parameter"]] += copy["width"] * copy["rows"]
+        whole, *rest = sorted(sizes.values(), reverse=True)
+        total = sum(sizes.values())
+        self.assertGreater(whole, 1 << 30)
+        self.assertGreater(total, 3_800_000_000)
+        for ownership, tp, kept in (
+            ("place", 1, total),
+            ("own", 1, whole + rest[0]),  # one of them may be waiting for its last piece
+            ("borrow", 1, 0),
+            ("borrow", 4, 0),
+        ):
+            with self.subTest(ownership=ownership, tp=tp):
+                file = self.new_path(".json")
+                options = ["--tp", str(tp), "--ownership", ownership, "--memory-limit", "64MiB", "--json", file]
+                made = self.succeeds("load", folder, *options, timeout=300)
+                report = json.loads(file.read_text())
+                self.bounded(made, kept)
+                self.assertEqual(report["bytes_read"] - report["bytes_discarded"], report["bytes_needed"])
+                self.assertGreaterEqual(report["bytes_needed"], total)
+                self.assertLessEqual(report["peak_host_bytes"], LIMIT)
 
     def test_a_tensor_larger_than_the_limit_from_a_blob_store(self):
         folder = write_llama(self.folder / "large", 40_000)  # 81.9 MB
