@@ -11,6 +11,7 @@ enum class map_fault : u8 {
   none,
   bad_name,
   number_without_range,
+  range_without_number,
   linear_takes_a_module_name,
   override_replaces_nothing,
   two_rules_claim_one_tensor,
@@ -98,6 +99,7 @@ struct compiled_map {
         auto const scope = r.path[w + 1];
         bool const second = scope.find('*') != scope.rfind('*');  // one range is for one star
         if (star(scope) && (r.each[w].hi.zero() || second)) return {map_fault::number_without_range, i, i, 0};
+        if (!star(scope) && !scope.empty()) return {map_fault::range_without_number, i, i, 0};
       }
       // guard-end: map_range
       // guard-begin: map_source

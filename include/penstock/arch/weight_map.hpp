@@ -48,6 +48,10 @@ struct number_without_range {
   static_assert(never<Name>, "penstock: a '*' needs a range: put the rule inside each() or experts()");
 };
 template <class Name, class RuleAt>
+struct range_without_number {
+  static_assert(never<Name>, "penstock: the scope of each() or experts() needs a '*' for its numbers: model.layers.*");
+};
+template <class Name, class RuleAt>
 struct linear_takes_a_module_name {
   static_assert(
       never<Name>,
@@ -135,6 +139,8 @@ auto verdict_on() {
     if constexpr (f.what == map_fault::bad_name) (void)sizeof(bad_name<shown<spelled(a)>, shown<place_of(a)>>);
     if constexpr (f.what == map_fault::number_without_range)
       (void)sizeof(number_without_range<shown<spelled(a)>, shown<place_of(a)>>);
+    if constexpr (f.what == map_fault::range_without_number)
+      (void)sizeof(range_without_number<shown<spelled(a)>, shown<place_of(a)>>);
     if constexpr (f.what == map_fault::linear_takes_a_module_name)
       (void)sizeof(linear_takes_a_module_name<shown<spelled(a)>, shown<place_of(a)>>);
     if constexpr (f.what == map_fault::override_replaces_nothing)

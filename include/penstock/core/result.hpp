@@ -50,12 +50,16 @@ class [[nodiscard]] result {
   [[nodiscard]] T operator*() && { return std::move(*std::get_if<0>(&v_)); }
   [[nodiscard]] T* operator->() & noexcept { return std::get_if<0>(&v_); }
   [[nodiscard]] T const* operator->() const& noexcept { return std::get_if<0>(&v_); }
-  void operator->() && = delete;  // guard: result_arrow_of_a_temporary
+  // guard-begin: result_arrow_of_a_temporary
+  void operator*() const&& = delete;
+  void operator->() const&& = delete;
+  // guard-end: result_arrow_of_a_temporary
 
   /// Only where there is no value.
   [[nodiscard]] penstock::error& error() & noexcept { return **std::get_if<1>(&v_); }
   [[nodiscard]] penstock::error const& error() const& noexcept { return **std::get_if<1>(&v_); }
   [[nodiscard]] penstock::error error() && noexcept { return std::move(**std::get_if<1>(&v_)); }
+  void error() const&& = delete;
 
  private:
   void check() const {
@@ -79,6 +83,7 @@ class [[nodiscard]] result<void> {
   [[nodiscard]] penstock::error& error() & noexcept { return *e_; }
   [[nodiscard]] penstock::error const& error() const& noexcept { return *e_; }
   [[nodiscard]] penstock::error error() && noexcept { return std::move(*e_); }
+  void error() const&& = delete;
 
  private:
   std::unique_ptr<penstock::error> e_;

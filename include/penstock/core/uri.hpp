@@ -37,9 +37,9 @@ class uri {
   [[nodiscard]] std::string_view rest() const& noexcept { return std::string_view{text_}.substr(rest_); }
   /// The whole text, query included: never to be shown.
   [[nodiscard]] std::string const& text() const& noexcept { return text_; }
-  void scheme() && = delete;  // guard: uri_scheme_of_a_temporary
-  void rest() && = delete;    // guard: uri_rest_of_a_temporary
-  void text() && = delete;    // guard: uri_text_of_a_temporary
+  void scheme() const&& = delete;  // guard: uri_scheme_of_a_temporary
+  void rest() const&& = delete;    // guard: uri_rest_of_a_temporary
+  void text() const&& = delete;    // guard: uri_text_of_a_temporary
   /// The text without its query, for messages. Only http(s) texts have a query; elsewhere `?` belongs to the key.
   [[nodiscard]] std::string shown() const {
     return scheme_.starts_with("http") ? text_.substr(0, text_.find('?')) : text_;

@@ -65,14 +65,14 @@ class model_config {
   [[nodiscard]] std::string_view model_type() const& { return text("model_type").value_or(std::string_view{}); }
   /// The key of the nested text config; empty: there is none.
   [[nodiscard]] std::string_view text_config() const& noexcept { return text_at_ ? tree_.key(text_at_) : ""; }
-  void text(std::string_view) && = delete;
-  void architecture() && = delete;
-  void model_type() && = delete;
-  void text_config() && = delete;
+  void text(std::string_view) const&& = delete;
+  void architecture() const&& = delete;
+  void model_type() const&& = delete;
+  void text_config() const&& = delete;
 
   /// The quantisation that is declared, or null.
   [[nodiscard]] quant_declaration const* quantization() const& noexcept { return quant_ ? &*quant_ : nullptr; }
-  void quantization() && = delete;
+  void quantization() const&& = delete;
   /// Adds ModelOpt's `hf_quant_config.json`. It counts where config.json declares nothing.
   /// @errors config: as in parse
   result<void> add_quantization(std::span<std::byte const> json, std::string_view file = "hf_quant_config.json");

@@ -28,7 +28,7 @@ class local_snapshot {
  public:
   /// Absolute.
   [[nodiscard]] std::filesystem::path const& directory() const& noexcept { return directory_; }
-  void directory() && = delete;  // guard: snapshot_directory_of_a_temporary
+  void directory() const&& = delete;  // guard: snapshot_directory_of_a_temporary
 
   /// The names of its files, sorted, in nested folders too; never weights, nor files above 64 MiB.
   ///

@@ -10,10 +10,20 @@
 #include <penstock/plan/make_plan.hpp>
 
 PENSTOCK_BEGIN
-/// A plan together with the pinned objects that it reads: all that a load needs.
+template <class Policies>
+class pipeline;
+
+/// A plan together with the pinned objects that it reads: all that a load needs. Only `pipeline::plan` makes one.
 template <class Object>
-struct pinned_plan : plan {
-  std::shared_ptr<std::vector<Object> const> pinned;
+class pinned_plan : public plan {
+  template <class Policies>
+  friend class pipeline;
+  // guard-begin: plan_comes_from_a_checked_map
+  pinned_plan(plan p, std::shared_ptr<std::vector<Object> const> pinned)
+      : plan(std::move(p)), pinned_(std::move(pinned)) {}
+  // guard-end: plan_comes_from_a_checked_map
+
+  std::shared_ptr<std::vector<Object> const> pinned_;
 };
 
 /// How a plan is made, beside model and topology.
@@ -82,8 +92,7 @@ class pipeline {
     o.storage = traits_of(storage_);
     auto p = make_plan(m.weights, m.config, *map, at, o);
     if (!p) return std::move(p).error();
-    plan_type pinned{*std::move(p), m.objects};
-    return pinned;
+    return plan_type{*std::move(p), m.objects};
   }
 
   /// Runs a plan: returns when every parameter is complete, or with the first error after everything is quiet.
@@ -149,7 +158,7 @@ class pipeline {
   template <class Sink>
   result<report> run(plan_type const& p, Sink& sink, load_options const& options) {
     executor<storage_type, device_type, typename Policies::exchange> run_plan{storage_, device_};
-    return run_plan.load(p, *p.pinned, sink, options);
+    return run_plan.load(p, *p.pinned_, sink, options);
   }
 
   storage_type storage_;

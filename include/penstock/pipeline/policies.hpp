@@ -96,6 +96,10 @@ struct check_policies {
       // guard-begin: policies_exchange
       static_assert(exchange_policy<typename P::exchange>,
                     "penstock: P::exchange must model penstock::exchange_policy");
+      if constexpr (exchange_policy<typename P::exchange>)
+        static_assert(!P::exchange::needs_communicator,
+                      "penstock: P::exchange needs a communicator and this pipeline has none to give: use "
+                      "exchange::independent");
       // guard-end: policies_exchange
       if constexpr (device) {
         // guard-begin: policies_own_memory

@@ -126,6 +126,6 @@ struct plan {
       if (alias == name) return &parameters[index_of(id)];
     return nullptr;
   }
-  void find(std::string_view) && = delete;  // guard: parameter_of_a_temporary_plan
+  void find(std::string_view) const&& = delete;  // guard: parameter_of_a_temporary_plan
 };
 PENSTOCK_END

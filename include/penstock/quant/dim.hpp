@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <cstdlib>
 #include <string_view>
 
 #include <penstock/core/bytes.hpp>
@@ -47,8 +48,9 @@ struct dim {
 };
 
 namespace detail {
-void a_dim_has_at_most_two_terms_of_two_factors();  // has no body: naming it ends constant evaluation
-}
+// Not constexpr: calling it ends constant evaluation. At run time it stops the program.
+[[noreturn]] inline void a_dim_has_at_most_two_terms_of_two_factors() { std::abort(); }
+}  // namespace detail
 
 constexpr dim operator*(dim const& a, dim const& b) {
   if (a.terms[1].factor && b.terms[1].factor)
