@@ -15,13 +15,12 @@ class pipeline;
 
 /// A plan together with the pinned objects that it reads: all that a load needs. Only `pipeline::plan` makes one.
 template <class Object>
-class pinned_plan : public plan {
+struct pinned_plan : plan {
+ private:  // guard: plan_comes_from_a_checked_map
   template <class Policies>
   friend class pipeline;
-  // guard-begin: plan_comes_from_a_checked_map
   pinned_plan(plan p, std::shared_ptr<std::vector<Object> const> pinned)
       : plan(std::move(p)), pinned_(std::move(pinned)) {}
-  // guard-end: plan_comes_from_a_checked_map
 
   std::shared_ptr<std::vector<Object> const> pinned_;
 };

@@ -25,6 +25,11 @@ class retention {
       all_owned<typename G::kept>,
       "penstock: a retained group may keep only owned_tensor<...>: a view is refilled before its partner arrives");
   // guard-end: retained_group_owns
+  // guard-begin: retained_group_finishes
+  static_assert(
+      retained_group<G> || !requires { requires all_owned<typename G::kept>; },
+      "penstock: a retained group lacks `static void finish(kept&, borrowed_tensor const& last, std::byte* out)`");
+  // guard-end: retained_group_finishes
   struct a_lease_ends_before_the_partner_arrives__keep_t_to_owned;
 
  public:
