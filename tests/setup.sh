@@ -94,6 +94,8 @@ for compiler in g++ clang++-14; do
 done
 printf 'int main(int n, char**) { return n - 1; }\n' >plain.cpp
 clang++-14 -fsanitize=address,undefined plain.cpp -o plain && ./plain || fail "clang++-14 cannot link or run the sanitizers"
+printf 'extern "C" int LLVMFuzzerTestOneInput(unsigned char const*, unsigned long) { return 0; }\n' >fuzz.cpp
+clang++-14 -fsanitize=fuzzer fuzz.cpp -o fuzz && ./fuzz -runs=1 2>/dev/null || fail "clang++-14 cannot link or run its fuzzer"
 printf '__global__ void kernel(int* out) { *out = 1; }\nint main() { return 0; }\n' >device.cu
 nvcc -std=c++20 -arch=sm_90 device.cu -o device || fail "nvcc does not build a small program"
 azurite-blob --version >/dev/null || fail "azurite-blob does not start"

@@ -17,11 +17,22 @@ namespace {
 int exit_status(error_kind k) { return k == error_kind::usage ? 2 : 9 + static_cast<int>(k); }
 static_assert(static_cast<int>(error_kind::format) == 1 && static_cast<int>(error_kind::cancelled) == 11);
 
+/// One line without control characters: names in it may come from a checkpoint.
+std::string printable(std::string const& text) {
+  std::string s;
+  for (char const c : text) {
+    auto const byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte != 0x7f) s += c;
+    else s += std::string{"\\x"} + "0123456789abcdef"[byte >> 4] + "0123456789abcdef"[byte & 15];
+  }
+  return s;
+}
+
 int report_error(error const& e) {
   auto const& where = e.where();
   std::string text = "penstock: error: " + std::string{name_of(e.kind())} + ": " + e.message();
   if (where.rank >= 0) text += " (rank " + std::to_string(where.rank) + ")";
-  std::fprintf(stderr, "%s\n", text.c_str());
+  std::fprintf(stderr, "%s\n", printable(text).c_str());
   return exit_status(e.kind());
 }
 
@@ -126,5 +137,7 @@ int main(int argc, char** argv) {
   } catch (std::bad_alloc const&) {
     done = error{error_kind::memory, "expected more memory, found none; lower --memory-limit or load fewer ranks"};
   }
+  if (done && (std::fflush(stdout) || std::ferror(stdout)))
+    done = error{error_kind::io, "cannot write to standard output; choose another place for it"};
   return done ? 0 : report_error(done.error());
 }

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 using namespace penstock;
@@ -17,8 +18,11 @@ result<output_file> output_file::create(std::string path) {
   output_file f;
   f.path_ = std::move(path);
   if (f.path_ == "-") return f.file_ = stdout, std::move(f);
-  f.temporary_ = f.path_ + ".part" + std::to_string(::getpid());
-  f.file_ = std::fopen(f.temporary_.c_str(), "w");
+  std::error_code none;
+  if (auto const target = std::filesystem::canonical(f.path_, none); !none) f.path_ = target;  // what a link means
+  bool const in_place = std::filesystem::exists(f.path_, none) && !std::filesystem::is_regular_file(f.path_, none);
+  if (!in_place) f.temporary_ = f.path_ + ".part" + std::to_string(::getpid());
+  f.file_ = std::fopen(in_place ? f.path_.c_str() : f.temporary_.c_str(), "w");
   if (!f.file_) return f.failed("write");
   return f;
 }
@@ -58,7 +62,7 @@ result<void> output_file::commit() {
   if (file_ == stdout) return std::fflush(stdout) ? result<void>{failed("write")} : result<void>{};
   if (file_)
     if (auto r = close(); !r) return r;
-  if (std::rename(temporary_.c_str(), path_.c_str())) return failed("write");
+  if (!temporary_.empty() && std::rename(temporary_.c_str(), path_.c_str())) return failed("write");
   temporary_.clear();
   return {};
 }

@@ -6,7 +6,8 @@
 
 #include <penstock/core/result.hpp>
 
-/// A file that appears whole or not at all: written beside its place, renamed by `commit`. "-" is standard output.
+/// A file that appears whole or not at all: written beside its place, renamed by `commit`. "-" is standard output. A
+/// device or a pipe is written as it is, and a symbolic link means its target.
 class output_file {
  public:
   /// @errors io

@@ -18,12 +18,12 @@ def run(*command):
 
 
 def known_to_cmake(source, folder):
-    run("cmake", "-G", "Ninja", "-S", source, "-B", folder, "-DPENSTOCK_HTTP=ON")
+    run("cmake", "-G", "Ninja", "-S", source, "-B", folder, "-DPENSTOCK_HTTP=ON", "-DPENSTOCK_FUZZ=ON")
     return re.findall(r"^ *Test +#\d+: (.+)$", run("ctest", "--test-dir", folder, "-N"), re.M)
 
 
 def known_to_meson(source, folder):
-    run("meson", "setup", folder, source, "-Dhttp=enabled")
+    run("meson", "setup", folder, source, "-Dhttp=enabled", "-Dfuzz=true")
     lines = run("meson", "test", "-C", folder, "--no-rebuild", "--list").splitlines()
     return [line.split(" / ", 1)[1] for line in lines if line.startswith("penstock:")]
 

@@ -2,9 +2,12 @@
 
 import hashlib
 import json
+import os
 import pathlib
 import re
 import shutil
+import stat
+import subprocess
 
 from support import DATA, program
 from support.blob_stub import BlobStub
@@ -233,6 +236,33 @@ class Program(ProgramTest):
             self.assertEqual(hashlib.sha256(bytes_of).hexdigest(), line["sha256"], name)
         self.assertTrue((folder / "rank1" / "model.layers.2.self_attn.w_kc").is_file())
         self.fails("usage", ["empty folder"], "load", DATA / "tiny_deepseek_fp8", "--dump", folder)
+
+    def test_outputs_go_through_links_and_into_pipes(self):
+        file, link, pipe = self.folder / "file", self.folder / "link", self.folder / "pipe"
+        file.write_text("old")
+        link.symlink_to(file)
+        os.mkfifo(pipe)
+        self.succeeds("load", DATA / "tiny_llama_tied", "--digest", link)
+        self.assertTrue(link.is_symlink())
+        with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
+            self.succeeds("load", DATA / "tiny_llama_tied", "--digest", pipe)
+            told = reader.communicate(timeout=20)[0]
+        self.assertEqual(sorted(told.splitlines()), sorted(file.read_bytes().splitlines()))
+        self.assertTrue(pipe.is_fifo())
+
+    def test_a_full_device_is_an_io_error_and_stays_a_device(self):
+        device = self.folder / "full"
+        device.symlink_to("/dev/full")
+        self.fails("io", ["write"], "load", DATA / "tiny_llama_tied", "--json", device)
+        self.assertTrue(stat.S_ISCHR(os.stat("/dev/full").st_mode))
+
+    def test_control_characters_of_a_checkpoint_are_not_printed(self):
+        folder = self.folder / "evil"
+        folder.mkdir()
+        write_file(folder / "model.safetensors", [("evil\n\x1b[31mok", "F32", [1], bytes(4))])
+        (folder / "config.json").write_text((DATA / "tiny_llama_tied" / "config.json").read_text())
+        made = self.fails("plan", ["evil\\x0a\\x1b[31mok"], "load", folder)
+        self.assertNotIn("\x1b", made.err)
 
     def test_borrow_keeps_nothing_to_derive_from(self):
         after = self.new_path(".after")

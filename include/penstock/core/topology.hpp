@@ -18,7 +18,8 @@ struct group_place {
 /// How the ranks divide the model, and which of them this one is: `topology{.tp = 8, .rank = 3}`.
 ///
 /// There are tp * pp ranks, rank = pp_rank * tp + tp_rank. `ep` divides `tp`: experts are spread over ep blocks of
-/// ranks, and each block splits an expert over tp / ep.
+/// ranks, and each block splits an expert over tp / ep. Where ep does not divide their number, the first blocks own one
+/// more; more blocks than experts are a plan error.
 struct topology {
   u32 tp = 1;
   u32 ep = 1;

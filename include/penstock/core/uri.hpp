@@ -6,6 +6,23 @@
 #include <penstock/core/result.hpp>
 
 PENSTOCK_BEGIN
+namespace detail {
+/// A URI for messages: an http(s) text loses its query and its user information; any other, whose `?` belongs to the key,
+/// loses what follows the `?` where that looks like a SAS.
+inline std::string without_credentials(std::string_view text) {
+  constexpr std::string_view http = "http";
+  bool web = text.size() > http.size();
+  for (std::size_t i = 0; web && i < http.size(); ++i) web = (text[i] | 0x20) == http[i];
+  if (auto const query = text.find('?'); query != text.npos && (web || text.find("sig=", query) != text.npos))
+    text = text.substr(0, query);
+  std::string shown{text};
+  if (auto const slashes = text.find("://"); web && slashes != text.npos)
+    if (auto const at = text.substr(0, text.find('/', slashes + 3)).rfind('@'); at != text.npos && at > slashes)
+      shown.erase(slashes + 3, at - slashes - 2);
+  return shown;
+}
+}  // namespace detail
+
 /// Where a checkpoint is: `az://container/path`, `https://...`, `memory://name`, `file:///path` or a plain path.
 ///
 /// A URI is not a path: what needs a directory takes a `local_snapshot`. The text is kept as given; a `%` in a key is a
@@ -40,10 +57,9 @@ class uri {
   void scheme() const&& = delete;  // guard: uri_scheme_of_a_temporary
   void rest() const&& = delete;    // guard: uri_rest_of_a_temporary
   void text() const&& = delete;    // guard: uri_text_of_a_temporary
-  /// The text without its query, for messages. Only http(s) texts have a query; elsewhere `?` belongs to the key.
-  [[nodiscard]] std::string shown() const {
-    return scheme_.starts_with("http") ? text_.substr(0, text_.find('?')) : text_;
-  }
+  /// The text for messages, without what may be a credential. Only http(s) texts have a query; elsewhere `?` belongs to
+  /// the key, and stays unless a `sig=` follows it.
+  [[nodiscard]] std::string shown() const { return detail::without_credentials(text_); }
 
  private:
   uri() = default;

@@ -7,13 +7,18 @@
 
 PENSTOCK_BEGIN
 PENSTOCK_INLINE std::string to_string(quant_declaration const& declared) {
-  std::string details = declared.format;
+  auto const plain = [](std::string const& text) {  // as it is, unless it has to be escaped or cut
+    auto shown = detail::shown(text);
+    return shown.size() == text.size() + 2 ? text : shown;
+  };
+  std::string details = plain(declared.format);
   auto const add = [&](std::string const& text) { details += (details.empty() ? "" : ", ") + text; };
   if (declared.bits) add(detail::joined(*declared.bits, " bits"));
   if (declared.group_size) add(detail::joined("groups of ", *declared.group_size));
   if (declared.weight_block_size.size() == 2)
     add(detail::joined("blocks of ", declared.weight_block_size[0], " x ", declared.weight_block_size[1]));
-  return detail::joined(declared.method, details.empty() ? "" : " (" + details + ")", ", declared in ", declared.where);
+  return detail::joined(plain(declared.method), details.empty() ? "" : " (" + details + ")", ", declared in ",
+                        plain(declared.where));
 }
 
 namespace detail {

@@ -42,14 +42,20 @@ struct counted_file {
   }
 };
 
-PENSTOCK_INLINE error missing_files(std::vector<std::string> const& missing, std::string_view why) {
-  constexpr std::size_t most = 20;
-  std::string list;
-  for (std::size_t i = 0; i < missing.size() && i < most; ++i) list += joined(i ? ", " : "", missing[i]);
-  if (missing.size() > most) list += joined(" and ", missing.size() - most, " more");
-  return {error_kind::not_found, joined("expected all files of weights that ", why, ", found ", missing.size(),
-                                        " missing: ", list, "; complete the download or upload")};
-}
+/// Missing files, of which the first ones are named.
+struct missing_files {
+  u64 count = 0;
+  std::string list{};
+
+  void add(auto const& name) {
+    if (++count <= 20) list += joined(count > 1 ? ", " : "", name());
+  }
+  error wrong(std::string_view why) const {
+    return {error_kind::not_found,
+            joined("expected all files of weights that ", why, ", found ", count, " missing: ", list,
+                   count > 20 ? joined(" and ", count - 20, " more") : "", "; complete the download or upload")};
+  }
+};
 
 /// Files that count themselves: is the set one, and whole?
 PENSTOCK_INLINE result<void> check_counted(std::vector<std::string> const& files) {
@@ -67,11 +73,11 @@ PENSTOCK_INLINE result<void> check_counted(std::vector<std::string> const& files
   }
   if (!set) return {};
   std::sort(numbers.begin(), numbers.end());
-  std::vector<std::string> missing;
+  missing_files missing;
   u32 const first = numbers.front() ? 1 : 0;
   for (u32 n = first; n < first + set->count; ++n)
-    if (!std::binary_search(numbers.begin(), numbers.end(), n)) missing.push_back(set->sibling(n));
-  if (!missing.empty()) return missing_files(missing, "the numbered ones count");
+    if (!std::binary_search(numbers.begin(), numbers.end(), n)) missing.add([&] { return set->sibling(n); });
+  if (missing.count) return missing.wrong("the numbered ones count");
   return {};
 }
 }  // namespace detail
@@ -82,9 +88,11 @@ PENSTOCK_INLINE result<std::vector<std::string>> weight_files(std::span<std::str
   if (index) {
     std::vector<std::string_view> there(listing.begin(), listing.end());
     std::sort(there.begin(), there.end());
+    detail::missing_files missing;
     for (auto const& f : index->files())
-      if (!std::binary_search(there.begin(), there.end(), std::string_view{f})) files.push_back(f);
-    if (!files.empty()) return detail::missing_files(files, "the index names");
+      if (!std::binary_search(there.begin(), there.end(), std::string_view{f}))
+        missing.add([&]() -> auto& { return f; });
+    if (missing.count) return missing.wrong("the index names");
     return index->files();
   }
   for (auto const& f : listing)

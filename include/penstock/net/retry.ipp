@@ -53,8 +53,9 @@ PENSTOCK_INLINE std::optional<std::chrono::milliseconds> retry_hint(response_hea
   if (auto const n = detail::count_of(*value, milliseconds(1000))) return n;
   time_t const at = curl_getdate(std::string(*value).c_str(), nullptr);
   if (at < 0) return std::nullopt;
-  auto const wait = std::chrono::system_clock::from_time_t(at) - now;
-  return std::max(milliseconds(0), std::chrono::ceil<milliseconds>(wait));
+  // In milliseconds: the clock's own unit does not reach every year that a date may have.
+  auto const wait = milliseconds(std::chrono::seconds(at)) - std::chrono::floor<milliseconds>(now.time_since_epoch());
+  return std::max(milliseconds(0), wait);
 }
 }  // namespace net
 PENSTOCK_END

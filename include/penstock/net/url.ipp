@@ -4,6 +4,7 @@
 #include <memory>
 
 #include <penstock/core/percent.hpp>
+#include <penstock/core/uri.hpp>
 #include <penstock/net/url.hpp>
 
 PENSTOCK_BEGIN
@@ -51,8 +52,9 @@ PENSTOCK_INLINE std::string web_url::origin() const {
 
 PENSTOCK_INLINE result<web_url> split_url(std::string_view text) {
   auto const no = [&](char const* found) {
-    return error{error_kind::usage, "expected an http or https URL, found " + std::string(without_query(text)) + " (" +
-                                        found + "); correct the URL"};
+    return error{error_kind::usage, "expected an http or https URL, found " +
+                                        penstock::detail::without_credentials(text) + " (" + found +
+                                        "); correct the URL"};
   };
   std::unique_ptr<CURLU, detail::url_deleter> const u(curl_url());
   if (!u) return error{error_kind::memory, "no memory to read a URL"};

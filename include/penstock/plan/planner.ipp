@@ -15,6 +15,20 @@ PENSTOCK_INLINE extent planner::experts_here(u64 count) const noexcept {
 }
 
 PENSTOCK_INLINE error planner::unknown(checkpoint_tensor const& t) const {
+  for (std::size_t i = 0; i < map_.map().lines().size(); ++i) {  // known, but not with these numbers
+    auto const& r = map_.rule_of(i);
+    if (!spells(r, map_.suffix_of(i), t.name)) continue;
+    std::string keys;
+    for (auto const& d : {r.each[0].lo, r.each[0].hi, r.each[1].hi, r.only_if, r.not_if})
+      for (auto const& term : d.terms)
+        for (auto const* key : term.keys)
+          if (key && keys.find(key) == keys.npos) keys += (keys.empty() ? "" : ", ") + std::string{key};
+    return error{error_kind::plan,
+                 "found tensor \"" + t.name + "\" in " + weights_.shards[index_of(t.shard)].name +
+                     "; expected none of this name by the numbers of config.json (" + keys +
+                     "); config.json and the weights must belong to one model",
+                 {weights_.uri, t.name, t.where, 0, 0, {}, {}, -1}};
+  }
   for (auto const& linear : map_.map().rules()) {  // a scale, or another tensor beside the weight of a linear
     auto const module = std::string_view{t.name}.substr(0, t.name.rfind('.'));
     if (linear.what == arch::rule::linear && spells(linear, "", module))
@@ -63,6 +77,9 @@ PENSTOCK_INLINE result<void> planner::land_lines() {
     if (!r.path[1].empty()) l.first_layer = b.lo[0], l.layers = b.hi[0] - std::min(b.lo[0], b.hi[0]);
     if (!r.path[2].empty()) l.experts = b.hi[1] - std::min(b.lo[1], b.hi[1]);
     if (!r.live() || !l.layers || !l.experts) continue;
+    if (r.stacked && l.experts < at_.ep)
+      return error{error_kind::plan, "expected an ep of at most " + std::to_string(l.experts) +
+                                         ", the number of experts, found ep " + std::to_string(at_.ep)};
     bool any = false;
     for (u8 const scheme : schemes_.used_by(map.lines()[i].rule)) {
       l.by_scheme.resize(map.schemes().size());
@@ -270,8 +287,9 @@ PENSTOCK_INLINE void planner::add_padding() {
     auto const& l = lines_[i];
     for (u64 layer = 0; !l.by_scheme.empty() && layer < l.layers; ++layer) {
       auto const* part = part_at(i, layer);
+      if (!part || part->where.local[0] == part->where.source[0].count) continue;
       u32 const number = families_[l.family].parameters[layer];
-      if (!part || number == no_parameter || part->where.local[0] == part->where.source[0].count) continue;
+      if (number == no_parameter) continue;
       auto const& w = part->where;
       auto& p = plan_.parameters[number];
       transfer z;

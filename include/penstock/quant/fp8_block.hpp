@@ -15,7 +15,10 @@ struct fp8_block {
   static constexpr auto linear = linear_is(payload(".weight", dtype::f8_e4m3, out, in),
                                            scale(".weight_scale_inv", dtype::f32, up(out, rows), up(in, columns)));
 
-  static bool declared(quant_declaration const& d) { return d.method == "fp8" && !d.weight_block_size.empty(); }
+  static bool declared(quant_declaration const& d) {
+    bool const e4m3 = d.format.empty() || d.format == "e4m3" || d.format == "float8_e4m3fn";
+    return d.method == "fp8" && !d.weight_block_size.empty() && e4m3;
+  }
 
   static void dequantise(stored_rows const& r, float* to) noexcept {
     u64 const across = (r.k + r.unit[1] - 1) / r.unit[1];

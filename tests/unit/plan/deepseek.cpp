@@ -72,6 +72,24 @@ BOOST_AUTO_TEST_CASE(blocks_of_experts_are_divided_before_they_are_read) {
   BOOST_TEST(expert_bytes > all / 2);
 }
 
+BOOST_AUTO_TEST_CASE(more_blocks_of_experts_than_experts_are_refused) {
+  auto const p = small(small_deepseek(), {.tp = 8, .ep = 8});
+  BOOST_TEST_REQUIRE(!p);
+  BOOST_TEST((p.error().kind() == error_kind::plan));
+  BOOST_TEST(p.error().message().find("ep of at most 4") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_known_name_outside_the_config_s_numbers_names_the_keys) {
+  auto const c = parsed(small_deepseek());
+  auto files = checkpoint_of(deepseek_map, c);
+  files.add("model.layers.1.mlp.experts.4.up_proj.weight", {16, 16}, dtype::f8_e4m3);
+  auto const p = make_plan(files.all, c, deepseek_map, topology{}, {});
+  BOOST_TEST_REQUIRE(!p);
+  BOOST_TEST((p.error().kind() == error_kind::plan));
+  for (auto const* word : {"experts.4.up_proj.weight", "num_hidden_layers", "n_routed_experts"})
+    BOOST_TEST(p.error().message().find(word) != std::string::npos, p.error().message());
+}
+
 BOOST_AUTO_TEST_CASE(a_rank_count_that_cuts_a_block_is_refused_for_every_rank) {
   for (u32 const rank : {0u, 1u, 31u}) {
     auto const p = planned({.tp = 32, .rank = rank});

@@ -21,6 +21,10 @@ BOOST_AUTO_TEST_CASE(it_is_declared_by_fp8_with_blocks) {
   d.weight_block_size = {128, 128};
   BOOST_TEST(quant::fp8_block::declared(d));
   BOOST_TEST((d.number("weight_block_size.0") == 128u && !d.number("weight_block_size.2") && !d.number("bits")));
+  d.format = "e5m2";
+  BOOST_TEST(!quant::fp8_block::declared(d));
+  d.format = "float8_e4m3fn";
+  BOOST_TEST(quant::fp8_block::declared(d));
   d.method = "compressed-tensors";
   BOOST_TEST(!quant::fp8_block::declared(d));
 }
