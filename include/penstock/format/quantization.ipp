@@ -9,7 +9,7 @@ PENSTOCK_BEGIN
 PENSTOCK_INLINE std::string to_string(quant_declaration const& declared) {
   auto const plain = [](std::string const& text) {  // as it is, unless it has to be escaped or cut
     auto shown = detail::shown(text);
-    return shown.size() == text.size() + 2 ? text : shown;
+    return shown == '"' + text + '"' ? text : shown;
   };
   std::string details = plain(declared.format);
   auto const add = [&](std::string const& text) { details += (details.empty() ? "" : ", ") + text; };

@@ -75,6 +75,7 @@ PENSTOCK_INLINE result<web_url> split_url(std::string_view text) {
   w.path = detail::url_part(u.get(), CURLUPART_PATH, 0);
   w.query = detail::url_part(u.get(), CURLUPART_QUERY, 0);
   if (w.host.empty()) return no("no host");
+  if (w.host.find('%') != w.host.npos) return no("a host with a % in it");  // it would be decoded once more on the way
   if (w.path.empty()) w.path = "/";
   return w;
 }

@@ -1,5 +1,6 @@
 #include <boost/test/unit_test.hpp>
 #include <string>
+#include <utility>
 
 #include <penstock/core/uri.hpp>
 
@@ -40,6 +41,18 @@ BOOST_AUTO_TEST_CASE(what_is_shown_has_no_query_of_http) {
   BOOST_TEST(uri::parse("https://h/c/k?sig=secret&x=1").value().shown() == "https://h/c/k");
   BOOST_TEST(uri::parse("HTTP://h?sig=secret").value().shown() == "HTTP://h");
   BOOST_TEST(uri::parse("az://c/what?.txt").value().shown() == "az://c/what?.txt");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_shown_has_no_credential_where_none_belongs) {
+  for (auto const& [text, shown] : {std::pair{"https://u:secret@h/c@d?x", "https://h/c@d"},
+                                    {"Http://u:s@cret@h", "Http://h"},
+                                    {"az://c/k?sv=1&sig=secret", "az://c/k"},
+                                    {"s3://b/k?a&X-sig=secret", "s3://b/k"},
+                                    {"https:/h/k?sig=secret", "https:/h/k"},
+                                    {" https://h/k?sig=secret", " https://h/k"},
+                                    {"az://c@acct1/k", "az://c@acct1/k"},
+                                    {"http", "http"}})
+    BOOST_TEST(uri::parse(text).value().shown() == shown);
 }
 
 BOOST_AUTO_TEST_CASE(a_temporary_gives_no_part_of_itself) {

@@ -117,6 +117,7 @@ BOOST_AUTO_TEST_CASE(what_public_files_leave_out_has_a_default) {
   BOOST_TEST(!good(R"({"a":1})").number("num_key_value_heads"));
 }
 
+// Case H12, the flag.
 BOOST_AUTO_TEST_CASE(tied_embeddings_are_found_at_both_places_and_are_the_default_of_gemma) {
   BOOST_TEST(
       (good(R"({"tie_word_embeddings":true,"vocab_size":6,"hidden_size":2})").number("tie_word_embeddings") == 1u));

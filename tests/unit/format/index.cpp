@@ -54,6 +54,7 @@ BOOST_AUTO_TEST_CASE(metadata_may_be_absent_empty_or_stale) {
     BOOST_TEST(parse(head + R"("weight_map":{"w":"a.safetensors"}})").has_value());
 }
 
+// Case H11.
 BOOST_AUTO_TEST_CASE(a_file_in_a_subfolder_is_fine) {
   for (std::string const path :
        {"transformer/model-00001-of-00002.safetensors", "a/b/c.safetensors", "a..b/..c.safetensors",
@@ -64,6 +65,7 @@ BOOST_AUTO_TEST_CASE(a_file_in_a_subfolder_is_fine) {
   }
 }
 
+// Case H11.
 BOOST_AUTO_TEST_CASE(a_file_outside_of_the_folder_is_refused_by_name) {
   for (std::string const path :
        {"../other/model.safetensors", "/abs/x.safetensors", "a/../../b.safetensors", "a/../model.safetensors", "..",
@@ -118,6 +120,7 @@ BOOST_AUTO_TEST_CASE(two_hundred_thousand_names_are_found_again) {
   BOOST_TEST((copy.find("199999.weight") == i->find("199999.weight")));
 }
 
+// Case H10.
 BOOST_AUTO_TEST_CASE(a_stale_tensor_in_a_shard_is_ignored_and_counted) {
   auto const i = parse(R"({"weight_map":{"l0.q.weight":"new.safetensors","l0.norm.weight":"old.safetensors"}})");
   auto c = with_files({"new.safetensors", "old.safetensors"});

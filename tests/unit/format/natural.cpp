@@ -10,6 +10,7 @@ using penstock::natural_less;
 
 BOOST_AUTO_TEST_SUITE(format_natural)
 
+// Case H41, the order.
 BOOST_AUTO_TEST_CASE(numbers_inside_of_names_count_as_numbers) {
   static_assert(natural_less("model-2", "model-10"));
   static_assert(!natural_less("model-10", "model-2"));

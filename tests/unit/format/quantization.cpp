@@ -26,6 +26,7 @@ using texts = std::vector<std::string>;
 
 BOOST_AUTO_TEST_SUITE(format_quantization)
 
+// Case H22.
 BOOST_AUTO_TEST_CASE(a_block_inside_of_the_text_config_is_found_and_keeps_its_scope) {
   auto const d = declared(
       R"({"architectures":["XForConditionalGeneration"],"vision_config":{},"text_config":{"quantization_config":)" +
@@ -39,6 +40,7 @@ BOOST_AUTO_TEST_CASE(a_block_inside_of_the_text_config_is_found_and_keeps_its_sc
   BOOST_TEST(d.where == "text_config.quantization_config");
 }
 
+// Case H22.
 BOOST_AUTO_TEST_CASE(a_block_at_the_top_is_about_the_whole_model) {
   auto const d = declared(R"({"vision_config":{},"text_config":{},"quantization_config":)" + packed + "}");
   BOOST_TEST(d.scope == "");
@@ -46,6 +48,7 @@ BOOST_AUTO_TEST_CASE(a_block_at_the_top_is_about_the_whole_model) {
   BOOST_TEST((d.bits == 4u));
 }
 
+// Case H22.
 BOOST_AUTO_TEST_CASE(two_blocks_must_say_the_same_and_the_top_one_counts) {
   auto const both = [](std::string const& nested) {
     return parse(R"({"text_config":{"quantization_config":)" + nested + R"(},"quantization_config":)" + packed + "}");
@@ -150,6 +153,13 @@ BOOST_AUTO_TEST_CASE(exports_of_mlx_are_unsupported_and_told_so) {
   for (std::string const key : {"quantization", "quantization_config"})
     BOOST_TEST(bad_config(parse(R"({")" + key + R"(":{"group_size":64,"bits":4}})"),
                           {"config.json", "quant_method", key, "MLX", "unsupported"}));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_shown_of_a_block_is_short_and_cannot_steer_a_terminal) {
+  auto const d = block(R"({"quant_method":"\u001b[2J","format":")" + std::string(5000, 'x') + "\"}");
+  BOOST_TEST(to_string(d).starts_with(R"("\u001b[2J" ("xxx)"));
+  BOOST_TEST(to_string(d).find('\x1b') == std::string::npos);
+  BOOST_TEST(to_string(d).size() < 300u);
 }
 
 BOOST_AUTO_TEST_CASE(wrong_types_in_a_block_are_refused) {

@@ -10,6 +10,7 @@ using namespace fixture;
 
 BOOST_AUTO_TEST_SUITE(format_safetensors)
 
+// Case H01.
 BOOST_AUTO_TEST_CASE(a_dimension_of_zero_is_legal_and_has_no_bytes) {
   constexpr std::string_view header = R"({"blk.0.weight":{"dtype":"F8_E4M3","shape":[2,3],"data_offsets":[0,6]},)"
                                       R"("scaled_fp8":{"dtype":"F8_E4M3","shape":[0],"data_offsets":[6,6]}})";
@@ -29,6 +30,7 @@ BOOST_AUTO_TEST_CASE(a_dimension_of_zero_is_legal_and_has_no_bytes) {
   BOOST_TEST(twin.error().where().tensor == "\"scaled_fp8\"");
 }
 
+// Case H02.
 BOOST_AUTO_TEST_CASE(metadata_absent_empty_and_null_are_the_same) {
   for (std::string const head : {R"({"__metadata__":{},)", R"({"__metadata__":null,)", "{"}) {
     auto const r = read(st(head + R"("w":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]}})", 4));
@@ -52,6 +54,7 @@ BOOST_AUTO_TEST_CASE(metadata_is_strings_to_strings_each_key_once) {
   BOOST_TEST(bad_format(read(st(R"({"__metadata__":[]})", 0)), {"__metadata__", "an array"}));
 }
 
+// Case H03.
 BOOST_AUTO_TEST_CASE(four_bit_elements_are_counted_in_elements_and_stored_in_half_bytes) {
   auto const r = read(st(R"({"s":{"dtype":"F8_E8M0","shape":[2,3],"data_offsets":[0,6]},)"
                          R"("q":{"dtype":"F4","shape":[2,8],"data_offsets":[6,14]}})",
@@ -80,6 +83,7 @@ BOOST_AUTO_TEST_CASE(every_dtype_of_the_format_has_its_size) {
   }
 }
 
+// Case H04.
 BOOST_AUTO_TEST_CASE(data_begin_behind_the_header_whatever_its_length) {
   std::string const header = R"({"t":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
   BOOST_TEST_REQUIRE(header.size() == 54u);
@@ -92,6 +96,7 @@ BOOST_AUTO_TEST_CASE(data_begin_behind_the_header_whatever_its_length) {
   BOOST_TEST(padded->tensors[0].where.first.count == 64u);
 }
 
+// Case H05.
 BOOST_AUTO_TEST_CASE(a_name_stands_once) {
   auto const r = read(st(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},)"
                          R"("a":{"dtype":"U8","shape":[4],"data_offsets":[4,8]},)"
@@ -104,6 +109,7 @@ BOOST_AUTO_TEST_CASE(a_name_stands_once) {
   BOOST_TEST(bad_format(escaped, {"\"a\"", "duplicate"}));
 }
 
+// Case H05, the twin.
 BOOST_AUTO_TEST_CASE(a_field_stands_once) {
   for (std::string const again : {R"("dtype":"U8")", R"("shape":[4])", R"("data_offsets":[0,4])"}) {
     auto const r = read(st(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4],)" + again + "}}", 4));
@@ -120,6 +126,7 @@ BOOST_AUTO_TEST_CASE(all_three_fields_must_be_there_and_no_other) {
   BOOST_TEST(read(file, {.allow_unknown_fields = true}).has_value());
 }
 
+// Case H06, (a) to (d).
 BOOST_AUTO_TEST_CASE(entries_come_in_any_order_and_must_tile_the_data) {
   auto const file = [](std::string const& z, std::size_t data) {
     return st(R"({"z":{"dtype":"U8","shape":[2],"data_offsets":)" + z +
@@ -159,11 +166,13 @@ BOOST_AUTO_TEST_CASE(the_first_of_many_overlaps_ends_it) {
   BOOST_TEST(bad_format(read(st(header + "}", 16)), {"overlap", "\"t0\"", "\"t1\""}));
 }
 
+// Case H06, (e).
 BOOST_AUTO_TEST_CASE(a_shape_that_lies_is_found_with_both_sizes) {
   auto const r = read(st(R"({"a":{"dtype":"F32","shape":[1000,1000],"data_offsets":[0,4]}})", 4));
   BOOST_TEST(bad_format(r, {"\"a\"", "4000000", "found 4 "}));
 }
 
+// Case H28, (c).
 BOOST_AUTO_TEST_CASE(a_tensor_that_ends_behind_the_file_is_truncated) {
   std::string const header = R"({"w":{"dtype":"U8","shape":[9],"data_offsets":[0,9]}})";
   auto const end = std::to_string(8 + header.size() + 9), size = std::to_string(8 + header.size() + 5);
@@ -171,6 +180,7 @@ BOOST_AUTO_TEST_CASE(a_tensor_that_ends_behind_the_file_is_truncated) {
   BOOST_TEST(bad_format(r, {"\"w\"", "truncated", end, size}));
 }
 
+// Case H07.
 BOOST_AUTO_TEST_CASE(the_limit_of_the_header_is_checked_before_anything_is_allocated) {
   bytes const large{7'000'000'000};
   auto const first = std::string("\x40\x9d\xdf\x07\0\0\0\0", 8);

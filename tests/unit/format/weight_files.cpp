@@ -12,6 +12,7 @@ result<texts> of(texts const& listing) { return weight_files(listing); }
 
 BOOST_AUTO_TEST_SUITE(format_weight_files)
 
+// Case H08.
 BOOST_AUTO_TEST_CASE(with_an_index_only_the_files_it_names_are_weights) {
   auto const index =
       shard_index::parse(bytes_of(R"({"weight_map":{"model.embed_tokens.weight":"model-00001-of-00002.safetensors",)"
@@ -25,6 +26,7 @@ BOOST_AUTO_TEST_CASE(with_an_index_only_the_files_it_names_are_weights) {
              boost::test_tools::per_element());
 }
 
+// Case H09.
 BOOST_AUTO_TEST_CASE(all_files_that_the_index_names_and_that_are_missing_are_named) {
   auto const index = shard_index::parse(
       bytes_of(R"({"weight_map":{"a":"model-00001-of-00003.safetensors","b":"model-00002-of-00003.safetensors",)"
@@ -35,6 +37,7 @@ BOOST_AUTO_TEST_CASE(all_files_that_the_index_names_and_that_are_missing_are_nam
                    {"2 missing", "model-00002-of-00003.safetensors", "model-00003-of-00003.safetensors"}));
 }
 
+// Case H08, the twins.
 BOOST_AUTO_TEST_CASE(without_an_index_the_whole_model_goes_before_its_other_form) {
   BOOST_TEST(*of({"consolidated.safetensors", "model.safetensors", "config.json"}) == texts{"model.safetensors"},
              boost::test_tools::per_element());
@@ -56,6 +59,12 @@ BOOST_AUTO_TEST_CASE(of_files_that_count_themselves_none_may_be_missing) {
                    {"2 missing", "m-00002-of-00003.safetensors", "m-00003-of-00003.safetensors"}));
   BOOST_TEST(fails(of({"m-2-of-2.safetensors"}), error_kind::not_found, {"m-1-of-2.safetensors"}));
   BOOST_TEST(fails(of({"m-1-of-90.safetensors"}), error_kind::not_found, {"89 missing", "and 69 more"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_name_that_counts_to_a_million_costs_no_more_than_its_message) {
+  auto const r = of({std::string(4000, 'm') + "-1-of-1000000.safetensors"});
+  BOOST_TEST(fails(r, error_kind::not_found, {"999999 missing", "and 999979 more"}));
+  BOOST_TEST(r.error().message().size() < 100'000u);
 }
 
 BOOST_AUTO_TEST_CASE(two_sets_of_counted_files_are_ambiguous) {

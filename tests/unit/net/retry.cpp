@@ -88,6 +88,7 @@ BOOST_AUTO_TEST_CASE(hints_come_in_four_forms) {
   auto const date = std::chrono::system_clock::from_time_t(1435361952);  // Fri, 26 Jun 2015 23:39:12 GMT
   BOOST_TEST((hint("Retry-After: Fri, 26 Jun 2015 23:39:12 GMT", date - 3s) == 3s));
   BOOST_TEST((hint("Retry-After: Fri, 26 Jun 2015 23:39:12 GMT", date + 3s) == 0ms));
+  BOOST_TEST((hint("Retry-After: Fri, 26 Jun 4015 23:39:12 GMT", date) > 24h * 365 * 1999));  // no year is too far
   for (auto const* line : {"Retry-After: soon", "Retry-After: -1", "Retry-After:", "X: 1"})
     BOOST_TEST(!hint(line).has_value(), line);
 }

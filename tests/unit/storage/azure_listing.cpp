@@ -41,6 +41,7 @@ BOOST_AUTO_TEST_CASE(encoded_names_are_decoded) {
   BOOST_TEST(p.files.at(0).name == "a\xef\xbf\xbe/");
 }
 
+// Case H32.
 BOOST_AUTO_TEST_CASE(directories_in_either_form_are_left_out_and_empty_files_are_not) {
   auto const p =
       parse_azure_page(page(blob("m/m", "0", "<ResourceType>directory</ResourceType>") +

@@ -58,12 +58,14 @@ BOOST_AUTO_TEST_CASE(urls_are_decoded_and_may_carry_a_sas) {
   is(located("https://[::1]/acct/m/x"), "acct", "https://[::1]/acct", "m", "x");
 }
 
+// Case H26, the names.
 BOOST_AUTO_TEST_CASE(keys_are_literal_except_in_urls) {
   BOOST_TEST(located("az://c/with%20space").path == "with%20space");
   BOOST_TEST(located("az://c/a?b#c").path == "a?b#c");
   BOOST_TEST(located("az://c//x//y").path == "/x//y");
 }
 
+// Case H25, the prefix.
 BOOST_AUTO_TEST_CASE(a_final_slash_changes_nothing) {
   BOOST_TEST(located("az://c/m/run_dedup").prefix() == "m/run_dedup/");
   BOOST_TEST(located("az://c/m/run_dedup/").prefix() == "m/run_dedup/");
