@@ -9,7 +9,7 @@ using namespace penstock;
 using namespace fuzz;
 
 namespace {
-constexpr std::string_view secret = "geheim0815";
+constexpr std::string_view secret = "Geheim0815";  // in no text itself, nor in a host in lower case
 
 void check_url(std::string_view text) {
   auto const url = net::split_url(text);
@@ -35,8 +35,8 @@ void check_location(uri const& u) {
   check(l->prefix() == (l->path.empty() ? "" : l->path + "/"), "a prefix ends in a slash");
   check(l->account.empty() || storage::is_azure_account(l->account), "an account has a proper name");
   if (l->exact) {
-    auto const printed = l->endpoint + "/" + net::percent_encode(l->container) + "/" + net::percent_encode(l->path) +
-                         (l->sas.empty() ? "" : "?" + l->sas);
+    auto const printed = l->endpoint + "/" + net::percent_encode(l->container) + "/" +
+                         net::percent_encode(l->prefix()) + (l->sas.empty() ? "" : "?" + l->sas);
     auto const again = storage::locate_azure(*uri::parse(printed));
     check(again && again->endpoint == l->endpoint && again->container == l->container && again->path == l->path &&
               again->sas == l->sas,
@@ -73,7 +73,7 @@ extern "C" int LLVMFuzzerTestOneInput(u8 const* data, std::size_t size) {
   for (char const c : u->scheme()) check(c < 'A' || c > 'Z', "a scheme is in lower case");
   check(storage::is_azure(*u) || !storage::locate_azure(*u), "a place in Azure is known as one");
   check_location(*u);
-  if (has(text, secret)) return 0;
+  if (has(text, "0815")) return 0;
   check_secret(std::string{text} + "?sv=1&sig=" + std::string{secret});
   check_secret("https://user:" + std::string{secret} + "@" + std::string{text});
   return 0;

@@ -93,7 +93,7 @@ inline result<azure_location> locate_url(uri const& where) {
   auto decoded = net::percent_decode(container), key = net::percent_decode(path);
   if (!decoded) return std::move(decoded).error();
   if (!key) return std::move(key).error();
-  if (net::has_control_character(*key)) return not_azure(where, "a control character in the path");
+  if (net::has_control_character(*decoded + *key)) return not_azure(where, "a control character in the path");
   l.container = *std::move(decoded);
   l.path = *std::move(key);
   if (!url->query.empty()) {

@@ -1,3 +1,4 @@
+#include <penstock/net/url.hpp>
 #include <penstock/storage/azure_location.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -91,6 +92,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_a_place_is_refused_without_telling_a_query) 
                            "https://u:geheim@acct1.blob.core.windows.net/c/p",
                            "https://acct1.blob.core.windows.net/c/100%",
                            "https://acct1.blob.core.windows.net/c/%00",
+                           "https://acct1.blob.core.windows.net/c%1b/p",
                            "az://c/p?sv=1&sig=geheim",
                            "s3://b/k",
                            "/a/path"}) {
@@ -98,6 +100,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_a_place_is_refused_without_telling_a_query) 
     BOOST_TEST_REQUIRE(!l, text);
     BOOST_TEST((l.error().kind() == error_kind::usage));
     BOOST_TEST(l.error().message().find("geheim") == std::string::npos, text);
+    BOOST_TEST(!net::has_control_character(l.error().message()), text);
   }
 }
 
