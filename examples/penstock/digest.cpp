@@ -30,9 +30,7 @@ void digest_file::add(unsigned rank, parameter const& p, std::byte const* data) 
     o.add("rank", u32{rank});
     o.add("name", p.name);
     o.add("dtype", name_of(p.type));
-    auto& shape = o.key("shape") += '[';
-    for (unsigned i = 0; i < p.shape.rank(); ++i) shape += (i ? "," : "") + std::to_string(p.shape[i]);
-    shape += ']';
+    o.add("shape", p.shape.extents());
     o.add("sha256", sha256(data, p.size));
   }
   std::lock_guard const lock(m_);

@@ -1,6 +1,7 @@
 #include "synth_shards.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
@@ -118,10 +119,8 @@ std::string header_of(synth_shard const& s) {
     for (auto const& t : s.tensors) {
       penstock::detail::json_object o(header.key(t.name));
       o.add("dtype", name_of(t.type));
-      o.key("shape") += '[';
-      for (unsigned i = 0; i < t.shape.rank(); ++i) text += (i ? "," : "") + std::to_string(t.shape[i]);
-      text += ']';
-      o.key("data_offsets") += '[' + std::to_string(at) + ',' + std::to_string(at + t.size.count) + ']';
+      o.add("shape", t.shape.extents());
+      o.add("data_offsets", std::array{at, at + t.size.count});
       at += t.size.count;
     }
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <penstock/arch/name.hpp>
+
 using namespace penstock;
 
 namespace {
@@ -37,9 +39,9 @@ constexpr u64 repeated(u64 element, unsigned bits) noexcept {
 }  // namespace
 
 u64 synth_key(std::string_view name, u64 seed) noexcept {
-  u64 h = 0xcbf29ce484222325;
-  for (char const c : name) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return mix(h ^ mix(seed));
+  arch::fnv h;
+  h.add(name);
+  return mix(h.hash ^ mix(seed));
 }
 
 result<synth_values> synth_values::of(inventory_tensor const& t, u64 seed) {

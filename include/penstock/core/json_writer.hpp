@@ -1,5 +1,6 @@
 #pragma once
 #include <charconv>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -40,6 +41,11 @@ class json_object {
   void add(std::string_view name, bytes n) { add(name, n.count); }
   void add(std::string_view name, std::string_view text) { append_json_string(key(name), text); }
   void add(std::string_view name, char const* text) { add(name, std::string_view{text}); }
+  void add(std::string_view name, std::span<u64 const> list) {
+    key(name) += '[';
+    for (std::size_t i = 0; i < list.size(); ++i) to_ += (i ? "," : "") + std::to_string(list[i]);
+    to_ += ']';
+  }
   void add(std::string_view name, double seconds) {
     char text[64];
     auto const end = std::to_chars(text, text + sizeof text, seconds, std::chars_format::fixed, 6);

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -40,6 +41,14 @@ class bound_map {
   [[nodiscard]] bool is_bias(std::size_t line) const noexcept {
     return rule_of(line).what == arch::rule::linear && suffix_of(line) == quant::bias.suffix;
   }
+  /// All lines, in the order in which the map states their rules.
+  [[nodiscard]] std::vector<std::size_t> lines_in_order() const;
+  /// Are two rules, by their numbers, pieces of one parameter under this config?
+  [[nodiscard]] bool are_pieces_of_one(std::size_t a, std::size_t b) const noexcept {
+    auto const &x = map_.rules()[a], &y = map_.rules()[b];
+    return bound_[a].active && bound_[b].active && x.live() && y.live() && x.pieces == y.pieces && x.to == y.to &&
+           arch::same_scope(x, y);
+  }
   /// The checkpoint name of a line, its wildcards replaced.
   [[nodiscard]] std::string name(std::size_t line, std::array<u64, 2> index) const;
 
@@ -57,6 +66,16 @@ inline std::string filled_in(std::string_view pattern, u64 a, u64 b) {
     if (c == '*') s += std::to_string(first ? a : b), first = false;
     else s += c;
   return s;
+}
+
+inline std::vector<std::size_t> bound_map::lines_in_order() const {
+  auto const lines = map_.lines();
+  std::vector<std::size_t> order(lines.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return lines[a].rule != lines[b].rule ? lines[a].rule < lines[b].rule : lines[a].suffix < lines[b].suffix;
+  });
+  return order;
 }
 
 inline std::string bound_map::name(std::size_t line, std::array<u64, 2> index) const {
@@ -86,9 +105,13 @@ inline result<bound_map> bound_map::bind(map_view const& map, model_config const
     b.active = r.what != arch::rule::removed && (!r.conditional || r.only_if.value(number)) &&
                (r.not_if.zero() || !r.not_if.value(number));
     if (b.active) {
-      for (unsigned w = 0; w < 2; ++w) b.lo[w] = r.each[w].lo.value(number), b.hi[w] = r.each[w].hi.value(number);
+      for (unsigned w = 0; w < 2; ++w) {
+        b.lo[w] = r.each[w].lo.value(number);
+        b.hi[w] = r.path[w + 1].empty() ? 1 : r.each[w].hi.value(number);
+      }
       b.n = r.n.value(number), b.k = r.k.value(number), b.inner = r.inner.value(number);
       b.heads = r.heads.value(number), b.vocab_unit = r.vocab_unit.value(number);
+      b.head = r.step.head.value(number), b.first = r.step.first.value(number), b.taken = r.step.count.value(number);
       b.bias = r.has_bias && r.bias_if.value(number);
     }
     m.bound_.push_back(b);

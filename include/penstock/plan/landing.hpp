@@ -84,8 +84,7 @@ inline result<landing> land(bound_map const& m, std::size_t line, quant::part co
     if (a.of == quant::axis::out_features && r.pieces > 1) {  // pieces stack along N, by stored extents
       u64 before = 0, all = 0;
       for (std::size_t i = 0; i < rules.size(); ++i)
-        if (m.bound()[i].active && rules[i].live() && rules[i].to == r.to && rules[i].pieces == r.pieces &&
-            arch::same_scope(rules[i], r)) {
+        if (m.are_pieces_of_one(i, self)) {
           auto const other = one(i);
           if (!other) return other.error();
           all += other->local;

@@ -47,9 +47,11 @@ class planner {
   result<void> land_lines();
   result<void> number_parameters();
   result<void> add_derived();
+  derivation linear_at(std::vector<std::size_t> const& lines, scheme_view const& scheme, u64 layer) const;
+  result<void> derive(std::size_t rule, derivation source, u64 layer);
   result<void> match_tensors();
-  result<void> check(checkpoint_tensor const& t, std::size_t line, u64 layer) const;
-  result<void> take(checkpoint_tensor const& t, hit const& h);
+  result<void> check(checkpoint_tensor const& t, line_part const& part, std::size_t line, u64 layer) const;
+  result<void> take(checkpoint_tensor const& t, landing const& w, hit const& h);
   result<void> nothing_is_missing() const;
   void add_padding();
   void add_aliases();
@@ -57,8 +59,16 @@ class planner {
   error contradiction(checkpoint_tensor const& t, std::string const& expected, std::string const& found) const;
   std::string scheme_of(std::size_t line, u64 layer) const;
   extent experts_here(u64 count) const noexcept;
-  u64 layer_of(hit const& h) const noexcept {
-    return map_.rule_of(h.line).path[1].empty() ? 0 : h.index[0] - lines_[h.line].first_layer;
+  error_context context_of(checkpoint_tensor const& t) const {
+    error_context c;
+    c.uri = weights_.uri, c.tensor = t.name, c.range = t.where;
+    return c;
+  }
+  u64 layer_of(hit const& h) const noexcept { return h.index[0] - lines_[h.line].first_layer; }
+  static bool any_seen(line_state const& l, u64 layer) {
+    for (u64 e = 0; !l.seen.empty() && e < l.experts; ++e)
+      if (l.seen[layer * l.experts + e]) return true;
+    return false;
   }
   /// What line `line` is in a layer, counted from the first of its layers; null: nothing that is wanted.
   line_part const* part_at(std::size_t line, u64 layer) const noexcept {

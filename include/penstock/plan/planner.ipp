@@ -27,7 +27,7 @@ PENSTOCK_INLINE error planner::unknown(checkpoint_tensor const& t) const {
                  "found tensor \"" + t.name + "\" in " + weights_.shards[index_of(t.shard)].name +
                      "; expected none of this name by the numbers of config.json (" + keys +
                      "); config.json and the weights must belong to one model",
-                 {weights_.uri, t.name, t.where, 0, 0, {}, {}, -1}};
+                 context_of(t)};
   }
   for (auto const& linear : map_.map().rules()) {  // a scale, or another tensor beside the weight of a linear
     auto const module = std::string_view{t.name}.substr(0, t.name.rfind('.'));
@@ -42,7 +42,7 @@ PENSTOCK_INLINE error planner::unknown(checkpoint_tensor const& t) const {
                    ", found unknown tensor \"" + t.name + "\" in " + weights_.shards[index_of(t.shard)].name +
                    (nearest.empty() ? "" : "; the nearest known name is \"" + nearest + "\"") +
                    "; choose another --arch, or derive a map that takes or skips it",
-               {weights_.uri, t.name, t.where, 0, 0, {}, {}, -1}};
+               context_of(t)};
 }
 
 PENSTOCK_INLINE error planner::contradiction(checkpoint_tensor const& t, std::string const& expected,
@@ -52,7 +52,7 @@ PENSTOCK_INLINE error planner::contradiction(checkpoint_tensor const& t, std::st
                "tensor \"" + t.name + "\" in " + weights_.shards[index_of(t.shard)].name + ": expected " + expected +
                    ", found " + found + "; config.json (" + (d ? d->where : "no quantization_config") +
                    ") and the weights must belong to one model",
-               {weights_.uri, t.name, t.where, 0, 0, {}, {}, -1}};
+               context_of(t)};
 }
 
 PENSTOCK_INLINE std::string planner::scheme_of(std::size_t line, u64 layer) const {
@@ -62,20 +62,14 @@ PENSTOCK_INLINE std::string planner::scheme_of(std::size_t line, u64 layer) cons
 PENSTOCK_INLINE result<void> planner::land_lines() {
   auto const& map = map_.map();
   lines_.resize(map.lines().size());
-  order_.resize(lines_.size());
-  for (std::size_t i = 0; i < order_.size(); ++i) order_[i] = i;
-  std::sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
-    auto const &x = map.lines()[a], &y = map.lines()[b];
-    return x.rule != y.rule ? x.rule < y.rule : x.suffix < y.suffix;
-  });
+  order_ = map_.lines_in_order();
   std::map<std::pair<std::string, u64>, u32> by_target;
   for (auto const i : order_) {
     if (!map_.possible(i)) continue;
     auto const& r = map_.rule_of(i);
     auto const& b = map_.bound_of(i);
     auto& l = lines_[i];
-    if (!r.path[1].empty()) l.first_layer = b.lo[0], l.layers = b.hi[0] - std::min(b.lo[0], b.hi[0]);
-    if (!r.path[2].empty()) l.experts = b.hi[1] - std::min(b.lo[1], b.hi[1]);
+    l.first_layer = b.lo[0], l.layers = b.count(0), l.experts = b.count(1);
     if (!r.live() || !l.layers || !l.experts) continue;
     if (r.stacked && l.experts < at_.ep)
       return error{error_kind::plan, "expected an ep of at most " + std::to_string(l.experts) +
@@ -113,10 +107,7 @@ PENSTOCK_INLINE result<void> planner::number_parameters() {
     auto const& r = map_.rule_of(f.line);
     auto const& l = lines_[f.line];
     auto const* part = part_at(f.line, layer);
-    auto const from = l.seen.begin() + static_cast<std::ptrdiff_t>(l.seen.empty() ? 0 : layer * l.experts);
-    bool const there = part && (part->required ||
-                                (!l.seen.empty() && std::find(from, from + static_cast<std::ptrdiff_t>(l.experts),
-                                                              true) != from + static_cast<std::ptrdiff_t>(l.experts)));
+    bool const there = part && (part->required || any_seen(l, layer));
     f.parameters.push_back(there ? static_cast<u32>(plan_.parameters.size()) : no_parameter);
     if (!there) return;
     auto const& w = part->where;
@@ -151,8 +142,8 @@ PENSTOCK_INLINE result<void> planner::number_parameters() {
 }
 
 /// Are a tensor's dtype and shape what the table says?
-PENSTOCK_INLINE result<void> planner::check(checkpoint_tensor const& t, std::size_t line, u64 layer) const {
-  auto const& part = *part_at(line, layer);
+PENSTOCK_INLINE result<void> planner::check(checkpoint_tensor const& t, line_part const& part, std::size_t line,
+                                            u64 layer) const {
   if (!fits(part.type, t.type))
     return contradiction(t,
                          (part.type == dtype::any_float ? "BF16, F16 or F32" : std::string{name_of(part.type)}) +
@@ -167,10 +158,9 @@ PENSTOCK_INLINE result<void> planner::check(checkpoint_tensor const& t, std::siz
 }
 
 /// One tensor that a wanted line claims: its box goes to its parameter.
-PENSTOCK_INLINE result<void> planner::take(checkpoint_tensor const& t, hit const& h) {
+PENSTOCK_INLINE result<void> planner::take(checkpoint_tensor const& t, landing const& w, hit const& h) {
   auto const& l = lines_[h.line];
   auto const& r = map_.rule_of(h.line);
-  auto const& w = part_at(h.line, layer_of(h))->where;
   u64 expert = h.index[1];
   if (r.stacked) {
     auto const mine = experts_here(l.experts);
@@ -188,7 +178,7 @@ PENSTOCK_INLINE result<void> planner::take(checkpoint_tensor const& t, hit const
                  "parameter \"" + p.name + "\": its pieces differ in dtype: \"" + other.name + "\" is " +
                      std::string{name_of(other.type)} + ", \"" + t.name + "\" is " + std::string{name_of(t.type)} +
                      "; all pieces of one parameter must agree",
-                 {weights_.uri, t.name, t.where, 0, 0, {}, {}, -1}};
+                 context_of(t)};
   }
   u64 const bits = bits_of(t.type) * w.inner;
   bool const flat = w.axes < 2;
@@ -232,20 +222,18 @@ PENSTOCK_INLINE result<void> planner::match_tensors() {
     hits_.push_back(*h);
     auto& l = lines_[h->line];
     u64 const layer = layer_of(*h);
-    if (!part_at(h->line, layer)) {
+    auto const* part = part_at(h->line, layer);
+    if (!part) {
       if (map_.rule_of(h->line).live())
         return contradiction(t, "no such tensor (quantisation of this module: " + scheme_of(h->line, layer) + ")",
                              "it");
       continue;
     }
-    if (auto r = check(t, h->line, layer); !r) return r;
+    if (auto r = check(t, *part, h->line, layer); !r) return r;
     if (!countable) continue;
-    u64 const expert = map_.rule_of(h->line).path[2].empty() ? 0 : h->index[1];
-    auto bit = l.seen[layer * l.experts + expert];
+    auto bit = l.seen[layer * l.experts + h->index[1]];
     if (bit)
-      return error{error_kind::plan,
-                   "found tensor \"" + t.name + "\" twice; expected each tensor once",
-                   {weights_.uri, t.name, t.where, 0, 0, {}, {}, -1}};
+      return error{error_kind::plan, "found tensor \"" + t.name + "\" twice; expected each tensor once", context_of(t)};
     bit = true;
   }
   return {};
@@ -312,65 +300,65 @@ PENSTOCK_INLINE void planner::add_aliases() {
   }
 }
 
-/// What is made of linears when they are complete, after the parameters of their layer.
+/// The complete linear whose parts are `lines`: the payload, then the scheme's other parts.
+PENSTOCK_INLINE derivation planner::linear_at(std::vector<std::size_t> const& lines, scheme_view const& scheme,
+                                              u64 layer) const {
+  derivation d;
+  d.numbers = scheme.dequantise;
+  for (std::size_t part = 0; part < scheme.count; ++part) {
+    auto const line = std::find_if(lines.begin(), lines.end(), [&](std::size_t i) {
+      return map_.suffix_of(i) == scheme.parts[part].suffix && part_at(i, layer);
+    });
+    if (line == lines.end()) continue;
+    auto const& w = part_at(*line, layer)->where;
+    if (d.sources.empty()) d.n = w.parameter_extents[0], d.k = w.parameter_extents[1];
+    else if (d.sources.size() == 1) d.unit = {w.unit[0] ? w.unit[0] : d.n, w.unit[1] ? w.unit[1] : d.k};
+    d.sources.push_back(param_id{families_[lines_[*line].family].parameters[layer]});
+  }
+  return d;
+}
+
+/// What rule number `rule` makes of a linear when that is complete.
+PENSTOCK_INLINE result<void> planner::derive(std::size_t rule, derivation d, u64 layer) {
+  auto const& r = map_.map().rules()[rule];
+  auto const& b = map_.bound()[rule];
+  auto const name = arch::target_of(r);
+  parameter p;
+  p.name = filled_in(name.view(), b.lo[0] + layer, 0);
+  if (!b.head || d.n % b.head || b.first + b.taken > b.head || !d.numbers || d.sources.empty() ||
+      d.sources.size() > 1 + stored_rows::most_sides)
+    return error{error_kind::plan, "parameter \"" + p.name +
+                                       "\" cannot be made: expected its source to have a multiple of " +
+                                       std::to_string(b.head) + " rows on each rank, found " + std::to_string(d.n)};
+  auto const& payload = plan_.parameters[index_of(d.sources[0])];
+  p.type = is_plain_float(payload.type) ? payload.type : dtype::bf16;
+  p.shape = r.step.by_column ? shape{d.n / b.head, d.k, b.taken} : shape{d.n / b.head, b.taken, d.k};
+  p.layer = payload.layer, p.derived = true, p.id = param_id{static_cast<u32>(plan_.parameters.size())};
+  derived_parameter const made{p.id, b.head, b.first, b.taken, r.step.by_column};
+  plan_.parameters.push_back(std::move(p));
+  auto same = std::find_if(plan_.derivations.begin(), plan_.derivations.end(),
+                           [&](derivation const& o) { return o.sources == d.sources; });
+  if (same == plan_.derivations.end()) same = plan_.derivations.insert(same, std::move(d));
+  same->results.push_back(made);
+  return {};
+}
+
 PENSTOCK_INLINE result<void> planner::add_derived() {
   auto const rules = map_.map().rules();
   for (std::size_t i = 0; i < rules.size(); ++i) {
     auto const& r = rules[i];
     if (r.what != arch::rule::derived || !r.live() || !map_.bound()[i].active) continue;
-    auto const number = [&](dim const& d) {
-      return d.value([&](char const* key) { return config_.number(key).value_or(0); });
-    };
-    u64 const head = number(r.step.head), first = number(r.step.first), count = number(r.step.count);
-    std::vector<std::size_t> lines;  // of the source: the payload, then the other parts
+    std::vector<std::size_t> lines;  // of its source
     for (auto const line : order_) {
       auto const& s = map_.rule_of(line);
       if (s.what == arch::rule::linear && s.path == r.path && !lines_[line].by_scheme.empty() && !map_.is_bias(line))
         lines.push_back(line);
     }
     if (lines.empty()) continue;
-    auto const& l = lines_[lines[0]];
-    for (u64 layer = 0; layer < l.layers; ++layer) {
-      auto const rule = map_.map().lines()[lines[0]].rule;
-      auto const& scheme = map_.map().schemes()[rules[rule].never_quantised ? 0 : schemes_.of(rule, layer)];
-      derivation d;
-      for (std::size_t part = 0; part < scheme.count; ++part)
-        for (auto const line : lines)
-          if (map_.suffix_of(line) == scheme.parts[part].suffix && part_at(line, layer)) {
-            if (d.sources.empty()) {
-              d.n = part_at(line, layer)->where.parameter_extents[0],
-              d.k = part_at(line, layer)->where.parameter_extents[1];
-            } else if (d.sources.size() == 1) {
-              d.unit = part_at(line, layer)->where.unit;
-              if (!d.unit[0]) d.unit[0] = d.n;
-              if (!d.unit[1]) d.unit[1] = d.k;
-            }
-            d.sources.push_back(param_id{families_[lines_[line].family].parameters[layer]});
-          }
-      auto const name = arch::target_of(r);
-      parameter p;
-      p.name = filled_in(name.view(), l.first_layer + layer, 0);
-      if (!head || d.n % head || first + count > head || !scheme.dequantise || d.sources.empty() ||
-          d.sources.size() > 1 + stored_rows::most_sides)
-        return error{error_kind::plan, "parameter \"" + p.name +
-                                           "\" cannot be made: expected its source to have a multiple of " +
-                                           std::to_string(head) + " rows on each rank, found " + std::to_string(d.n)};
-      auto const& payload = plan_.parameters[index_of(d.sources[0])];
-      p.type = is_plain_float(payload.type) ? payload.type : dtype::bf16;
-      p.shape.push_back(d.n / head);
-      p.shape.push_back(r.step.by_column ? d.k : count), p.shape.push_back(r.step.by_column ? count : d.k);
-      p.layer = payload.layer, p.derived = true, p.id = param_id{static_cast<u32>(plan_.parameters.size())};
-      d.numbers = scheme.dequantise;
-      derived_parameter const made{p.id, head, first, count, r.step.by_column};
-      plan_.parameters.push_back(std::move(p));
-      auto const same = std::find_if(plan_.derivations.begin(), plan_.derivations.end(),
-                                     [&](derivation const& o) { return o.sources == d.sources; });
-      if (same != plan_.derivations.end()) {
-        same->results.push_back(made);
-      } else {
-        d.results.push_back(made);
-        plan_.derivations.push_back(std::move(d));
-      }
+    auto const source = map_.map().lines()[lines[0]].rule;
+    for (u64 layer = 0; layer < lines_[lines[0]].layers; ++layer) {
+      auto const& scheme = map_.map().schemes()[schemes_.of(source, layer)];
+      if (auto made = derive(i, linear_at(lines, scheme, layer), layer); !made) return made;
     }
   }
   return {};
@@ -383,8 +371,8 @@ PENSTOCK_INLINE result<std::vector<transfer>> planner::run() {
   if (cannot_land_) return *std::move(cannot_land_);
   if (auto r = number_parameters(); !r) return std::move(r).error();
   for (std::size_t i = 0; i < hits_.size(); ++i)
-    if (part_at(hits_[i].line, layer_of(hits_[i])))
-      if (auto r = take(weights_.tensors[i], hits_[i]); !r) return std::move(r).error();
+    if (auto const* part = part_at(hits_[i].line, layer_of(hits_[i])))
+      if (auto r = take(weights_.tensors[i], part->where, hits_[i]); !r) return std::move(r).error();
   if (auto r = add_derived(); !r) return std::move(r).error();
   for (auto& p : plan_.parameters) {
     p.size = p.shape.size(p.type).value_or(bytes{0});

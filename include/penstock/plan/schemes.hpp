@@ -52,12 +52,12 @@ class scheme_choice {
       auto const& r = m.map().rules()[i];
       auto const& b = m.bound()[i];
       bool const plain = r.what != arch::rule::linear || r.never_quantised || !b.active || !*scheme;
-      u64 const layers = r.path[1].empty() ? 1 : b.hi[0] - std::min(b.lo[0], b.hi[0]);
+      u64 const layers = b.count(0);
       c.by_rule_.emplace_back(plain || ignored.empty() ? 1 : layers, plain ? u8{0} : *scheme);
       if (plain || ignored.empty()) continue;
       auto const module = arch::name_of(r);
       for (u64 layer = 0; layer < layers; ++layer)  // the first expert speaks for all
-        if (ignored.has(filled_in(module.view(), r.path[1].empty() ? 0 : b.lo[0] + layer, 0))) c.by_rule_[i][layer] = 0;
+        if (ignored.has(filled_in(module.view(), b.lo[0] + layer, 0))) c.by_rule_[i][layer] = 0;
     }
     if (auto ok = c.pieces_agree(m); !ok) return std::move(ok).error();
     return c;
@@ -105,19 +105,13 @@ class scheme_choice {
 
   result<void> pieces_agree(bound_map const& m) const {
     auto const rules = m.map().rules();
-    for (std::size_t i = 0; i < rules.size(); ++i) {
-      auto const& r = rules[i];
-      if (!r.piece || !m.bound()[i].active || !r.live()) continue;
+    for (std::size_t i = 0; i < rules.size(); ++i)
       for (std::size_t j = 0; j < rules.size(); ++j) {
-        auto const& o = rules[j];
-        if (o.piece || o.pieces != r.pieces || o.to != r.to || !m.bound()[j].active || !o.live() ||
-            !arch::same_scope(o, r))
-          continue;
+        if (!rules[i].piece || rules[j].piece || !m.are_pieces_of_one(i, j)) continue;
         u64 const layers = std::max(by_rule_[i].size(), by_rule_[j].size());
         for (u64 layer = 0; layer < layers; ++layer)
           if (of(i, layer) != of(j, layer)) return disagreement(m, of(i, layer) ? j : i, of(i, layer) ? i : j, layer);
       }
-    }
     return {};
   }
   static error disagreement(bound_map const& m, std::size_t alone, std::size_t quantised, u64 layer) {

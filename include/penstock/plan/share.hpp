@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <string>
 
 #include <penstock/arch/rule.hpp>
@@ -21,9 +22,12 @@ struct share {
 struct bound_rule {
   bool active = false;
   bool bias = false;
-  std::array<u64, 2> lo{}, hi{};  ///< values of the layer and of the expert wildcard
+  std::array<u64, 2> lo{}, hi{};  ///< values of the layer and of the expert wildcard; [0, 1) where there is none
+  /// How many layers (0) or experts (1) there are.
+  constexpr u64 count(unsigned wildcard) const noexcept { return hi[wildcard] - std::min(lo[wildcard], hi[wildcard]); }
   u64 n = 1, k = 1, inner = 1;
   u64 heads = 0, vocab_unit = 0;
+  u64 head = 0, first = 0, taken = 0;  ///< of what is derived: rows of a head, and which of them
 };
 
 constexpr u64 up_to(u64 n, u64 unit) noexcept { return (n + unit - 1) / unit * unit; }

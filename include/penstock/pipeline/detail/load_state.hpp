@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -122,20 +123,17 @@ class load_state {
   result<void> begin_derivations() {
     for (u32 i = 0; i < plan.derivations.size(); ++i) {
       auto const& d = plan.derivations[i];
-      bool all = !borrows, any = false;
-      if constexpr (placing_sink<Sink>) {
-        for (auto const s : d.sources) all = all && places.bound(index_of(s));
-        for (auto const& r : d.results) any |= places.bound(index_of(r.to));
-        for (auto const s : d.sources)
-          if (auto r = on_host(index_of(s)); all && any && !r) return r;
-        for (auto const& r : d.results)
-          if (auto ok = on_host(index_of(r.to)); all && places.bound(index_of(r.to)) && !ok) return ok;
-      } else {
-        any = true;
-      }
+      auto const refused = [&](param_id p) { return placing_sink<Sink> && !places.bound(index_of(p)); };
+      bool const can_be_made = !borrows && std::none_of(d.sources.begin(), d.sources.end(), refused);
+      std::vector<param_id> touched;  // by the step
       for (auto const& r : d.results)
-        if (!all || (placing_sink<Sink> && !places.bound(index_of(r.to)))) decline(plan.parameters[index_of(r.to)]);
-      if (!all || !any) continue;
+        if (can_be_made && !refused(r.to)) touched.push_back(r.to);
+        else decline(plan.parameters[index_of(r.to)]);
+      if (touched.empty()) continue;
+      touched.insert(touched.end(), d.sources.begin(), d.sources.end());
+      if constexpr (placing_sink<Sink>)
+        for (auto const p : touched)
+          if (auto ok = on_host(index_of(p)); !ok) return ok;
       sources_.begin(i, static_cast<u32>(d.sources.size()));
       for (auto const s : d.sources) derives_[index_of(s)] = i;
     }
