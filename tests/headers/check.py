@@ -3,8 +3,8 @@
 usage: check.py INCLUDE_DIR WHAT --compiler COMPILER [--compiler COMPILER ...] [--nvcc NVCC] -- FLAG...
 
 WHAT is one of
-    penstock/FOLDER/NAME.hpp   the header, alone and twice in one file: by the first compiler with the bodies, by the last one
-                               without them, as for PENSTOCK_SEPARATE_COMPILATION
+    penstock/FOLDER/NAME.hpp   the header, alone and twice in one file: as for PENSTOCK_SEPARATE_COMPILATION, but one that
+                               brings a body with that body by the first compiler
     hostile_macros             all headers, where other libraries' macros are around
     without_exceptions         those that need no other project, with -fno-exceptions -fno-rtti, checked and unchecked
     nvcc                       those for an engine's kernels, as CUDA
@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-from includes import tree
+from includes import SEPARATE, tree
 
 # Names that headers of X11, glog, PyTorch and the C library define as macros.
 HOSTILE = """Always Bool CHECK CHECK_EQ DCHECK DEBUG ERROR FALSE FATAL False INFO LOG None OK Status Success TRUE True VLOG
@@ -85,8 +85,10 @@ def main():
     else:
         if given.what not in headers.files:
             sys.exit(f"{given.what}: no such header")
-        apart = [*commands[-1], "-DPENSTOCK_SEPARATE_COMPILATION"]
-        said = [compile_text(command, twice(given.what)) for command in (commands[0], apart)]
+        apart = [[*command, "-DPENSTOCK_SEPARATE_COMPILATION"] for command in commands]
+        if SEPARATE.search(headers.files[given.what]):
+            apart[0] = commands[0]
+        said = [compile_text(command, twice(given.what)) for command in apart]
     said = [text for text in said if text]
     if said:
         sys.exit(f"{given.what}:\n" + "\n".join(said))
