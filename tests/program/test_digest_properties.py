@@ -50,8 +50,10 @@ class Digests(ProgramTest):
         uri, env = uri_of(folder, case)
         checkpoint = Checkpoint(folder)
         for tp, ep in sorted({model.aim, rng.choice(model.valid), rng.choice(model.valid)}):
-            options = [*rng.choice(model.options), *self.choices(rng, tp, remote == "az"), *self.split(rng, tp, ep)]
-            one_rank = rng.randrange(tp) if rng.random() < 0.2 else None
+            pp = self.stages(rng, model.architecture, checkpoint.config)
+            choices = self.choices(rng, tp * pp, remote == "az")
+            options = [*rng.choice(model.options), *choices, *self.split(rng, tp, ep, pp)]
+            one_rank = rng.randrange(tp * pp) if rng.random() < 0.2 else None
             if one_rank is not None:
                 options += ["--rank", str(one_rank)]
             elif rng.random() < 0.3:
@@ -61,8 +63,8 @@ class Digests(ProgramTest):
                 after = self.new_path(".after")
                 options += ["--digest-after", after]
             ranks = {
-                rank: list(parameters(checkpoint, model.architecture, tp, rank, ep, finished=derived))
-                for rank in (range(tp) if one_rank is None else [one_rank])
+                rank: list(parameters(checkpoint, model.architecture, tp, rank, ep, finished=derived, pp=pp))
+                for rank in (range(tp * pp) if one_rank is None else [one_rank])
             }
             told = " ".join(map(str, options))
             with self.subTest(seed=SEED, case=case, remote=remote, arch=model.architecture, options=told):
@@ -77,10 +79,16 @@ class Digests(ProgramTest):
             with self.subTest(seed=SEED, case=case, remote=remote, arch=model.architecture, refused=split):
                 self.fails("plan", [], "load", uri, *rng.choice(model.options), *split, env=env)
 
-    def split(self, rng, tp, ep):
+    def stages(self, rng, architecture, config):
+        """How many pipeline stages to ask for: models of numbered layers are divided so, others not."""
+        if architecture == "as_stored" or architecture.endswith("_mtp"):
+            return 1
+        return min(rng.choice([1, 1, 1, 2, 3]), config["num_hidden_layers"])
+
+    def split(self, rng, tp, ep, pp=1):
         """The options for it, which may be left out where they say 1."""
         options = []
-        for name, number in (("--tp", tp), ("--ep", ep)):
+        for name, number in (("--tp", tp), ("--ep", ep), ("--pp", pp)):
             if number > 1 or rng.random() < 0.5:
                 options += [name, str(number)]
         return options

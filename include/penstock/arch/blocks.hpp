@@ -5,10 +5,12 @@
 PENSTOCK_BEGIN
 /// Building blocks that many maps share.
 namespace arch {
-/// Embedding, final norm and head. A tied head is the embedding; a stored copy of it is not read.
+/// Embedding, final norm and head. A tied head is the embedding, and on the last of several pipeline stages a parameter of
+/// its own, of the embedding's tensor; a stored copy of it is not read.
 inline constexpr auto embeddings_and_head =
-    rules(tensor("model.embed_tokens.weight", vocab, hidden).by_vocab(), tensor("model.norm.weight", hidden),
-          tensor("lm_head.weight", vocab, hidden).by_vocab().unless(tied),
+    rules(tensor("model.embed_tokens.weight", vocab, hidden).by_vocab().on(stage::first),
+          tensor("model.norm.weight", hidden).on(stage::last),
+          tensor("lm_head.weight", vocab, hidden).by_vocab().on(stage::last).unless(tied),
           tie("lm_head.weight", "model.embed_tokens.weight").when(tied));
 
 inline constexpr auto two_norms =

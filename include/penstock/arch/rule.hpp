@@ -17,6 +17,9 @@ enum class split : u8 {
   by_kv_heads,  ///< rows, whole heads, each on several ranks where there are more ranks than heads
 };
 
+/// The pipeline stages that have a rule's parameters: those of its layers (all, where it has none), the first or the last.
+enum class stage : u8 { of_layer, first, last };
+
 /// The values [lo, hi) that a `*` stands for.
 struct bound {
   dim lo{}, hi{};
@@ -51,6 +54,7 @@ struct rule {
   dtype type = dtype::any_float;
   split how = split::whole;
   rank_group over = rank_group::dense;
+  stage at = stage::of_layer;
   u8 piece = 0, pieces = 1;  ///< of a fused parameter
   bool stacked = false;      ///< experts: one more, outermost, dimension
   bool never_quantised = false;
@@ -91,6 +95,9 @@ struct rule {
   }
   constexpr rule stored_as(dtype t) const {
     return with([&](rule& r) { r.type = t; });
+  }
+  constexpr rule on(stage s) const {
+    return with([&](rule& r) { r.at = s; });
   }
   constexpr rule when(dim flag) const {
     return with([&](rule& r) { r.only_if = flag, r.conditional = true; });

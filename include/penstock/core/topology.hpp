@@ -15,11 +15,18 @@ struct group_place {
   constexpr bool operator==(group_place const&) const = default;
 };
 
+/// The layers [first, end) of a model.
+struct layer_range {
+  u32 first = 0, end = 0;
+  constexpr bool operator==(layer_range const&) const = default;
+};
+
 /// How the ranks divide the model, and which of them this one is: `topology{.tp = 8, .rank = 3}`.
 ///
 /// There are tp * pp ranks, rank = pp_rank * tp + tp_rank. `ep` divides `tp`: experts are spread over ep blocks of
 /// ranks, and each block splits an expert over tp / ep. Where ep does not divide their number, the first blocks own one
-/// more; more blocks than experts are a plan error.
+/// more; more blocks than experts are a plan error. A pipeline stage has an equal part of the layers, the last stages one
+/// more where they do not divide; the first has the embedding, the last the final norm and the head.
 struct topology {
   u32 tp = 1;
   u32 ep = 1;
@@ -27,12 +34,24 @@ struct topology {
   u32 rank = 0;
   /// A group that is not the tensor-parallel one, by `rank_group`.
   std::array<std::optional<group_place>, 5> groups{};
+  /// The layers of this rank's stage, where the stages are not as equal as can be.
+  std::optional<layer_range> layers{};
 
   constexpr u32 ranks() const noexcept { return tp * pp; }
   constexpr group_place of(rank_group g) const noexcept {
     if (auto const& own = groups[static_cast<unsigned>(g)]) return *own;
     u32 const at = rank % tp;
     return g == rank_group::experts ? group_place{tp / ep, at % (tp / ep)} : group_place{tp, at};
+  }
+  constexpr group_place stage() const noexcept { return {pp, rank / tp}; }
+  constexpr bool first_stage() const noexcept { return rank / tp == 0; }
+  constexpr bool last_stage() const noexcept { return rank / tp + 1 == pp; }
+  /// Of the layers [all.first, all.end), those of this rank's stage.
+  constexpr layer_range layers_here(layer_range all) const noexcept {
+    if (layers) return *layers;
+    u32 const each = (all.end - all.first) / pp, more = (all.end - all.first) % pp, at = rank / tp, even = pp - more;
+    u32 const first = all.first + at * each + (at > even ? at - even : 0);
+    return {first, first + each + (at >= even)};
   }
   /// The block of experts that this rank owns.
   constexpr group_place expert_block() const noexcept { return {ep, rank % tp / (tp / ep)}; }

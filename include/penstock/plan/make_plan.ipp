@@ -30,6 +30,7 @@ PENSTOCK_INLINE u64 hash_of_inputs(checkpoint const& weights, model_config const
     auto const from = arch::name_of(r), to = arch::target_of(r);
     text(from.view()), text(to.view());
     number(static_cast<u64>(r.how)), number(static_cast<u64>(r.over)), number(u64{r.piece} << 8 | r.pieces);
+    number(static_cast<u64>(r.at));
   }
   for (u64 const n : {at.tp, at.ep, at.pp}) number(n);
   for (auto const& g : at.groups) number(g ? g->size : 0);
@@ -47,9 +48,6 @@ PENSTOCK_INLINE result<void> check_topology(topology const& at) {
   if (at.tp % at.ep)
     return no("an ep that divides tp " + std::to_string(at.tp),
               "ep " + std::to_string(at.ep) + "; sizes that would do: " + divisors_of(at.tp));
-  if (at.pp != 1)
-    return no("pp 1 (this version divides a model over tensor and expert parallel ranks, not into stages)",
-              "pp " + std::to_string(at.pp));
   if (at.rank >= at.ranks()) return no("a rank below " + std::to_string(at.ranks()), "rank " + std::to_string(at.rank));
   for (auto const& g : at.groups)
     if (g && (!g->size || g->rank >= g->size))

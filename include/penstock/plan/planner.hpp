@@ -41,10 +41,13 @@ class planner {
   /// The parameters that a line writes, one for each layer, together with the other pieces of them.
   struct family {
     std::size_t line = 0;           ///< the first of its lines
+    std::string tied_name{};        ///< what it is called where it is only there for a tied head
     std::vector<u32> parameters{};  ///< by layer, from the first of its layers; no_parameter: this layer has none
   };
 
   result<void> land_lines();
+  result<void> find_layers();
+  std::string tied_to(std::string_view name) const;
   result<void> number_parameters();
   result<void> add_derived();
   derivation linear_at(std::vector<std::size_t> const& lines, scheme_view const& scheme, u64 layer) const;
@@ -63,6 +66,11 @@ class planner {
     error_context c;
     c.uri = weights_.uri, c.tensor = t.name, c.range = t.where;
     return c;
+  }
+  /// Has this rank's pipeline stage the parameters of a rule in a layer?
+  bool on_this_stage(arch::rule const& r, u64 layer) const noexcept {
+    if (r.at != arch::stage::of_layer) return r.at == arch::stage::first ? at_.first_stage() : at_.last_stage();
+    return r.path[1].empty() || (layer >= stage_layers_.first && layer < stage_layers_.end);
   }
   u64 layer_of(hit const& h) const noexcept { return h.index[0] - lines_[h.line].first_layer; }
   static bool any_seen(line_state const& l, u64 layer) {
@@ -88,6 +96,7 @@ class planner {
   std::vector<std::size_t> order_;  ///< lines in the order of the map
   std::vector<hit> hits_;           ///< for each tensor
   std::vector<family> families_;
+  layer_range stage_layers_;
   std::vector<u32> giver_;  ///< for each parameter, the tensor that gave it its dtype
   std::vector<transfer> transfers_;
   std::optional<error> cannot_land_;  ///< the first line that does not divide

@@ -91,9 +91,43 @@ PENSTOCK_INLINE result<void> planner::land_lines() {
     auto const target = arch::target_of(r, map_.suffix_of(i));
     auto const [found, fresh] =
         by_target.try_emplace({std::string{target.view()}, b.lo[0]}, static_cast<u32>(families_.size()));
-    if (fresh) families_.push_back({i, {}});
+    if (fresh) families_.push_back({i, {}, {}});
     l.family = found->second;
   }
+  return {};
+}
+
+/// Which layers this rank's stage has. @errors plan: a stage would have none, or others than the model's
+PENSTOCK_INLINE result<void> planner::find_layers() {
+  layer_range all{~u32{}, 0};
+  for (auto const& f : families_)
+    if (auto const& r = map_.rule_of(f.line); !r.path[1].empty() && r.at == arch::stage::of_layer) {
+      auto const& l = lines_[f.line];
+      all.first = std::min(all.first, static_cast<u32>(l.first_layer));
+      all.end = std::max(all.end, static_cast<u32>(l.first_layer + l.layers));
+    }
+  all.first = std::min(all.first, all.end);
+  u32 const count = all.end - all.first;
+  if (at_.pp > 1 && at_.pp > count)
+    return error{error_kind::plan, "expected a pp of at most " + std::to_string(count) +
+                                       ", the number of layers, found pp " + std::to_string(at_.pp)};
+  stage_layers_ = at_.layers_here(all);
+  if (stage_layers_.first > stage_layers_.end || stage_layers_.first < all.first || stage_layers_.end > all.end)
+    return error{error_kind::plan, "expected layers within [" + std::to_string(all.first) + ", " +
+                                       std::to_string(all.end) + ") for this rank's stage, found [" +
+                                       std::to_string(stage_layers_.first) + ", " + std::to_string(stage_layers_.end) +
+                                       ")"};
+  return {};
+}
+
+/// The name of the head that is tied to a parameter under this config; empty where there is none.
+PENSTOCK_INLINE std::string planner::tied_to(std::string_view name) const {
+  for (std::size_t i = 0; i < map_.bound().size(); ++i)
+    if (auto const& r = map_.map().rules()[i]; map_.bound()[i].active && !r.tied_to.empty() && r.tied_to == name)
+{
+      auto const head = arch::name_of(r);
+      return std::string{head.view()};
+    }
   return {};
 }
 
@@ -107,13 +141,15 @@ PENSTOCK_INLINE result<void> planner::number_parameters() {
     auto const& r = map_.rule_of(f.line);
     auto const& l = lines_[f.line];
     auto const* part = part_at(f.line, layer);
-    bool const there = part && (part->required || any_seen(l, layer));
+    auto const pattern = arch::target_of(r, map_.suffix_of(f.line));
+    bool here = on_this_stage(r, l.first_layer + layer);
+    if (!here && at_.pp > 1 && at_.last_stage()) f.tied_name = tied_to(pattern.view()), here = !f.tied_name.empty();
+    bool const there = here && part && (part->required || any_seen(l, layer));
     f.parameters.push_back(there ? static_cast<u32>(plan_.parameters.size()) : no_parameter);
     if (!there) return;
     auto const& w = part->where;
-    auto const pattern = arch::target_of(r, map_.suffix_of(f.line));
     parameter p;
-    p.name = filled_in(pattern.view(), l.first_layer + layer, 0);
+    p.name = f.tied_name.empty() ? filled_in(pattern.view(), l.first_layer + layer, 0) : f.tied_name;
     if (r.stacked) p.shape.push_back(experts_here(l.experts).count);
     for (unsigned d = 0; d < w.axes; ++d) p.shape.push_back(w.parameter_extents[d]);
     if (r.rank == 3) p.shape.push_back(w.inner);
@@ -168,6 +204,7 @@ PENSTOCK_INLINE result<void> planner::take(checkpoint_tensor const& t, landing c
     expert -= mine.first;
   }
   u32 const number = families_[l.family].parameters[layer_of(h)];
+  if (number == no_parameter) return {};  // of another stage
   auto& p = plan_.parameters[number];
   auto const self = static_cast<u32>(&t - weights_.tensors.data());
   if (giver_[number] == no_tensor) {
@@ -292,6 +329,7 @@ PENSTOCK_INLINE void planner::add_padding() {
 }
 
 PENSTOCK_INLINE void planner::add_aliases() {
+  if (at_.pp > 1) return;
   for (std::size_t i = 0; i < map_.bound().size(); ++i) {
     auto const& r = map_.map().rules()[i];
     if (!map_.bound()[i].active || r.tied_to.empty()) continue;
@@ -357,6 +395,7 @@ PENSTOCK_INLINE result<void> planner::add_derived() {
     if (lines.empty()) continue;
     auto const source = map_.map().lines()[lines[0]].rule;
     for (u64 layer = 0; layer < lines_[lines[0]].layers; ++layer) {
+      if (!on_this_stage(map_.rule_of(lines[0]), lines_[lines[0]].first_layer + layer)) continue;
       auto const& scheme = map_.map().schemes()[schemes_.of(source, layer)];
       if (auto made = derive(i, linear_at(lines, scheme, layer), layer); !made) return made;
     }
@@ -369,6 +408,7 @@ PENSTOCK_INLINE result<std::vector<transfer>> planner::run() {
   if (auto r = match_tensors(); !r) return std::move(r).error();
   if (auto r = nothing_is_missing(); !r) return std::move(r).error();
   if (cannot_land_) return *std::move(cannot_land_);
+  if (auto r = find_layers(); !r) return std::move(r).error();
   if (auto r = number_parameters(); !r) return std::move(r).error();
   for (std::size_t i = 0; i < hits_.size(); ++i)
     if (auto const* part = part_at(hits_[i].line, layer_of(hits_[i])))

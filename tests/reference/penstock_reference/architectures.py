@@ -1,5 +1,7 @@
 """The parameters of one rank, for each architecture."""
 
+import dataclasses
+import re
 import struct
 
 from .parameter import Parameter, whole
@@ -217,16 +219,41 @@ def architecture_of(config):
     return CLASSES[name]
 
 
-def parameters(checkpoint, architecture, tp, rank, ep=1, finished=False):
+def stage_of(name, layers, pp):
+    """The pipeline stage that has a parameter: the last stages have one layer more where they do not divide."""
+    numbered = re.match(r"model\.layers\.(\d+)\.", name)
+    if not numbered:
+        return 0 if name == "model.embed_tokens.weight" else pp - 1
+    each, more = divmod(layers, pp)
+    ends = [each * (stage + 1) + max(0, stage + 1 - (pp - more)) for stage in range(pp)]
+    return next(stage for stage, end in enumerate(ends) if int(numbered[1]) < end)
+
+
+def on_stage(made, config, pp, stage):
+    """Of the parameters of all stages those of one. A tied head is a parameter of its own on the last."""
+    layers = config["num_hidden_layers"]
+    if pp > layers:
+        raise ValueError(f"{layers} layers for {pp} stages")
+    for parameter in made:
+        if stage_of(parameter.name, layers, pp) == stage:
+            yield parameter
+        elif parameter.name == "model.embed_tokens.weight" and config.get("tie_word_embeddings") and stage == pp - 1:
+            yield dataclasses.replace(parameter, name="lm_head.weight")
+
+
+def parameters(checkpoint, architecture, tp, rank, ep=1, finished=False, pp=1):
     """What `--digest` tells, or, with `finished`, `--digest-after`."""
-    return ARCHITECTURES[architecture](Rank(checkpoint, tp, ep, rank, finished))
+    made = ARCHITECTURES[architecture](Rank(checkpoint, tp, ep, rank % tp, finished))
+    if pp == 1 or architecture == "as_stored":
+        return made
+    return on_stage(made, checkpoint.config, pp, rank // tp)
 
 
-def accepts(checkpoint, architecture, tp, ep=1):
+def accepts(checkpoint, architecture, tp, ep=1, pp=1):
     """Can this model be split so?"""
     try:
-        for rank in range(tp):
-            for _ in parameters(checkpoint, architecture, tp, rank, ep):
+        for rank in range(tp * pp):
+            for _ in parameters(checkpoint, architecture, tp, rank, ep, pp=pp):
                 pass
     except ValueError:
         return False

@@ -2,6 +2,8 @@
 
 #include <penstock/core/topology.hpp>
 
+#include <algorithm>
+
 using namespace penstock;
 
 BOOST_AUTO_TEST_SUITE(core_topology)
@@ -34,6 +36,28 @@ BOOST_AUTO_TEST_CASE(expert_blocks_divide_the_tensor_parallel_ranks) {
       BOOST_TEST((t.expert_block() == group_place{ep, tp_rank / block}));
       BOOST_TEST((t.of(rank_group::dense) == group_place{8, tp_rank}));
     }
+}
+
+BOOST_AUTO_TEST_CASE(stages_have_equal_parts_of_the_layers_and_the_last_ones_one_more) {
+  for (u32 const pp : {1u, 2u, 3u, 4u, 7u})
+    for (u32 const layers : {7u, 8u, 61u}) {
+      u32 next = 3, smallest = layers, largest = 0, before = 0;
+      for (u32 stage = 0; stage < pp; ++stage) {
+        topology const t{.tp = 2, .pp = pp, .rank = stage * 2 + 1};
+        auto const here = t.layers_here({3, 3 + layers});
+        u32 const count = here.end - here.first;
+        BOOST_TEST(here.first == next);
+        BOOST_TEST(count >= before);
+        smallest = std::min(smallest, count), largest = std::max(largest, count);
+        next = here.end, before = count;
+        BOOST_TEST(t.first_stage() == (stage == 0));
+        BOOST_TEST(t.last_stage() == (stage + 1 == pp));
+      }
+      BOOST_TEST(next == 3 + layers);
+      BOOST_TEST(largest - smallest <= 1u);
+    }
+  topology const own{.pp = 2, .rank = 1, .layers = layer_range{5, 6}};
+  BOOST_TEST((own.layers_here({0, 8}) == layer_range{5, 6}));
 }
 
 BOOST_AUTO_TEST_CASE(a_group_may_have_a_size_of_its_own) {

@@ -2,6 +2,8 @@
 
 #include <penstock/arch/as_stored.hpp>
 
+#include <algorithm>
+
 #include <boost/test/unit_test.hpp>
 
 #include "made_of.hpp"
@@ -284,8 +286,45 @@ BOOST_AUTO_TEST_CASE(every_slot_size_gives_the_same_parameters) {
 BOOST_AUTO_TEST_CASE(a_topology_that_cannot_be_is_an_error) {
   auto const c = llama_checkpoint({});
   for (auto const& at :
-       {topology{.tp = 0}, topology{.tp = 4, .ep = 3}, topology{.tp = 2, .rank = 2}, topology{.pp = 2}})
+       {topology{.tp = 0}, topology{.tp = 4, .ep = 3}, topology{.tp = 2, .rank = 2}, topology{.pp = 3},
+        topology{.pp = 2, .layers = layer_range{1, 3}}, topology{.pp = 2, .layers = layer_range{2, 1}}})
     BOOST_TEST((make_plan(c.all, config_of({}), llama_map, at).error().kind() == error_kind::plan));
+}
+
+BOOST_AUTO_TEST_CASE(stages_share_the_parameters_and_a_tied_head_is_on_the_last_too) {
+  for (bool const tied : {false, true}) {
+    llama_sizes const z{.layers = 5, .tied = tied};
+    auto const c = llama_checkpoint(z);
+    auto const whole = make_plan(c.all, config_of(z), llama_map, topology{}).value();
+    std::vector<std::string> names;
+    bytes needed;
+    for (u32 stage = 0; stage < 3; ++stage) {
+      auto const p = make_plan(c.all, config_of(z), llama_map, topology{.pp = 3, .rank = stage}).value();
+      BOOST_TEST(p.layers == whole.layers);
+      BOOST_TEST(p.aliases.empty());
+      BOOST_TEST((p.find("model.embed_tokens.weight") != nullptr) == (stage == 0));
+      BOOST_TEST((p.find("model.norm.weight") != nullptr) == (stage == 2));
+      BOOST_TEST((p.find("lm_head.weight") != nullptr) == (stage == 2));
+      BOOST_TEST((p.find("model.layers.2.self_attn.qkv_proj.weight") != nullptr) == (stage == 1));
+      for (auto const& q : p.parameters) {
+        names.push_back(q.name);
+        if (auto const* same = whole.find(q.name)) BOOST_TEST((same->shape == q.shape));
+      }
+      needed += p.needed;
+    }
+    BOOST_TEST(names.size() == whole.parameters.size() + tied);
+    std::sort(names.begin(), names.end());
+    BOOST_TEST((std::adjacent_find(names.begin(), names.end()) == names.end()));
+    auto const head = whole.find("model.embed_tokens.weight")->size;
+    BOOST_TEST((needed - (tied ? bytes{z.vocab * z.hidden * 2} : bytes{})).count == whole.needed.count);
+    BOOST_TEST(head.count >= z.vocab * z.hidden * 2);
+  }
+  llama_sizes const z{.layers = 4};
+  auto const c = llama_checkpoint(z);
+  topology const uneven{.pp = 2, .rank = 1, .layers = layer_range{1, 4}};
+  auto const p = make_plan(c.all, config_of(z), llama_map, uneven).value();
+  BOOST_TEST((p.find("model.layers.0.self_attn.qkv_proj.weight") == nullptr));
+  BOOST_TEST((p.find("model.layers.1.self_attn.qkv_proj.weight") != nullptr));
 }
 
 BOOST_AUTO_TEST_CASE(as_stored_takes_every_tensor_whole_on_every_rank) {
