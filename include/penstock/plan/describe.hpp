@@ -6,6 +6,13 @@
 #include <penstock/plan/plan.hpp>
 
 PENSTOCK_BEGIN
+/// As the member priced_seconds of the object that is being written to `text`.
+inline void add_price(detail::json_object& o, std::string& text, plan_price const& price) {
+  o.key("priced_seconds");
+  detail::json_object stages(text);
+  stages.add("read", price.read), stages.add("copy", price.copy);
+}
+
 /// What a plan foresees, as one JSON object: the names that a load's report has, and plan_seconds, copies, input_hash.
 inline std::string to_json(plan const& p) {
   std::string text;
@@ -27,6 +34,7 @@ inline std::string to_json(plan const& p) {
     o.add("slot_bytes", p.memory.slot);
     o.add("depth", p.memory.depth);
     o.add("plan_seconds", p.seconds);
+    add_price(o, text, p.price);
     o.add("input_hash", detail::hex_of(p.input_hash));
   }
   return text;

@@ -34,7 +34,7 @@ PENSTOCK_INLINE u64 hash_of_inputs(checkpoint const& weights, model_config const
   }
   for (u64 const n : {at.tp, at.ep, at.pp}) number(n);
   for (auto const& g : at.groups) number(g ? g->size : 0);
-  for (u64 const n : {o.memory_limit.count, o.slot.count, u64{o.lanes}, o.storage.gap.count}) number(n);
+  for (u64 const n : {o.memory_limit.count, o.slot.count, u64{o.lanes}, o.storage.gap.count, u64{o.rotate}}) number(n);
   return hash;
 }
 
@@ -74,6 +74,23 @@ PENSTOCK_INLINE std::vector<transfer> take_as_stored(checkpoint const& weights, 
   }
   p.layers = 1;
   return all;
+}
+
+/// Rank r of n begins with the object that is r / n of the way, so that not all ask for the same one at once.
+PENSTOCK_INLINE void rotate(plan& p) {
+  auto const of_files = std::find_if(p.reads.begin(), p.reads.end(), [](auto& r) { return r.object == no_object; });
+  auto const begin = object_id{static_cast<u32>(u64{p.objects.size()} * p.rank / p.ranks)};
+  auto const mine = std::find_if(p.reads.begin(), of_files, [&](auto& r) { return r.object >= begin; });
+  std::rotate(p.reads.begin(), mine, of_files);
+}
+
+PENSTOCK_INLINE plan_price price_of(plan const& p, storage_traits const& storage) {
+  auto const seconds = [](double count, bytes a_second) { return count / static_cast<double>(a_second.count); };
+  auto const passing = static_cast<double>((p.read + p.requests * storage.gap).count);  // a request is as dear as a gap
+  return {seconds(passing, storage.bandwidth) / (p.memory.lanes * p.memory.depth),
+          (seconds(static_cast<double>(p.needed.count), plan_price::copy_bandwidth) +
+           static_cast<double>(p.copies.size()) * plan_price::copy_seconds) /
+              p.memory.lanes};
 }
 
 /// The proof that is made for every plan: each byte of each parameter has one copy. Boxes of one parameter do not overlap
@@ -128,6 +145,8 @@ PENSTOCK_INLINE result<plan> make_plan(checkpoint const& weights, model_config c
   pack.finish();
   p.discarded = p.read - p.needed;
   if (auto r = detail::every_byte_once(p); !r) return std::move(r).error();
+  if (o.rotate) detail::rotate(p);
+  p.price = detail::price_of(p, o.storage);
   p.input_hash = detail::hash_of_inputs(weights, config, map, at, o);
   p.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return p;

@@ -12,7 +12,8 @@ struct plan_options {
   bytes memory_limit = mebibytes(512);  ///< staging, transport and kept bytes; not what the engine keeps
   bytes slot{};                         ///< 0: chosen to fit
   u32 lanes = 0;                        ///< 0: what the storage likes
-  storage_traits storage{};
+  bool rotate = true;                   ///< ranks begin with different objects; false: all read in the order of layers
+  storage_traits storage{};  ///< its bandwidth and gap price a strided slice: rows alone, or read over the gaps
 };
 
 namespace detail {

@@ -95,6 +95,14 @@ struct memory_division {
   constexpr bytes total() const noexcept { return ring() + transport + kept; }
 };
 
+/// What a plan should take by the stated bandwidths, in seconds; the stages overlap, so the larger counts.
+struct plan_price {
+  static constexpr bytes copy_bandwidth = gibibytes(8);  ///< of one thread's copies from slots to host memory, a second
+  static constexpr double copy_seconds = 20e-9;          ///< each copy
+  double read = 0;                                       ///< with all lanes and their outstanding reads at once
+  double copy = 0;                                       ///< if every byte goes through a slot
+};
+
 /// What to read and where it goes on one rank: a pure value, without addresses.
 struct plan {
   std::string uri;                   ///< of the checkpoint, for messages
@@ -116,6 +124,7 @@ struct plan {
   u64 requests = 0;    ///< reads of objects
   u64 tensors = 0;     ///< checkpoint tensors that are read
   double seconds = 0;  ///< spent planning
+  plan_price price;
   std::vector<std::pair<std::string, param_id>> aliases;  ///< names that mean another's parameter: a tied head
 
   /// By its name or an alias of it; null where there is none. @cost linear in the parameters

@@ -123,8 +123,7 @@ PENSTOCK_INLINE result<void> planner::find_layers() {
 /// The name of the head that is tied to a parameter under this config; empty where there is none.
 PENSTOCK_INLINE std::string planner::tied_to(std::string_view name) const {
   for (std::size_t i = 0; i < map_.bound().size(); ++i)
-    if (auto const& r = map_.map().rules()[i]; map_.bound()[i].active && !r.tied_to.empty() && r.tied_to == name)
-{
+    if (auto const& r = map_.map().rules()[i]; map_.bound()[i].active && !r.tied_to.empty() && r.tied_to == name) {
       auto const head = arch::name_of(r);
       return std::string{head.view()};
     }

@@ -148,6 +148,7 @@ PENSTOCK_INLINE result<std::unique_ptr<azure_blob::lane>> azure_blob::open_lane(
 PENSTOCK_INLINE storage_traits azure_blob::traits() const noexcept {
   storage_traits t;
   t.gap = mebibytes(1);
+  t.bandwidth = mebibytes(100);  // of a connection; so a request costs 10 ms
   t.lanes = 1;
   t.depth = options_.depth;
   t.transport_per_read = kibibytes(512 + 16);

@@ -18,10 +18,11 @@ struct stored_object {
 
 /// What the planner and the executor should know of a store. A backend without `traits()` has these defaults.
 struct storage_traits {
-  bytes gap = kibibytes(4);    ///< two reads closer than this are cheaper as one
-  unsigned lanes = 4;          ///< threads that read at once
-  unsigned depth = 1;          ///< reads that one lane keeps outstanding
-  bytes transport_per_read{};  ///< buffers of the transport for each outstanding read
+  bytes gap = kibibytes(4);  ///< what passes in the time that a request costs: two reads closer are cheaper as one
+  bytes bandwidth = gibibytes(4);  ///< of one read under way, a second
+  unsigned lanes = 4;              ///< threads that read at once
+  unsigned depth = 1;              ///< reads that one lane keeps outstanding
+  bytes transport_per_read{};      ///< buffers of the transport for each outstanding read
 };
 
 /// One pinned object: what it was when first seen. A lane reads that version or fails with `changed`.

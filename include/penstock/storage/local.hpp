@@ -85,7 +85,7 @@ class local {
   explicit local(read_function read = ::preadv) noexcept : read_{read} {}
 
   [[nodiscard]] static storage_traits traits() noexcept {
-    return {.gap = kibibytes(4), .lanes = 4, .depth = 1, .transport_per_read = {}};
+    return {.gap = kibibytes(4), .bandwidth = gibibytes(4), .lanes = 4, .depth = 1, .transport_per_read = {}};
   }
 
   /// @errors not_found: names every file that is not there; access; config: a name that leaves the root; format: a

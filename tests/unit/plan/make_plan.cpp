@@ -291,6 +291,43 @@ BOOST_AUTO_TEST_CASE(a_topology_that_cannot_be_is_an_error) {
     BOOST_TEST((make_plan(c.all, config_of({}), llama_map, at).error().kind() == error_kind::plan));
 }
 
+BOOST_AUTO_TEST_CASE(ranks_begin_with_different_objects_and_read_the_same) {
+  llama_sizes const z{.layers = 4};
+  auto c = llama_checkpoint(z);
+  for (u32 i = 1; i < 4; ++i)
+    c.all.shards.push_back({"model" + std::to_string(i) + ".safetensors", bytes{1 << 20}, "v1"});
+  for (std::size_t i = 0; i < c.all.tensors.size(); ++i)
+    c.all.tensors[i].shard = object_id{static_cast<u32>(4 * i / c.all.tensors.size())};
+  for (u32 rank = 0; rank < 2; ++rank) {
+    auto const p = make_plan(c.all, config_of(z), llama_map, topology{.tp = 2, .rank = rank}).value();
+    auto const in_order =
+        make_plan(c.all, config_of(z), llama_map, topology{.tp = 2, .rank = rank}, {.rotate = false}).value();
+    BOOST_TEST(index_of(p.reads.front().object) == 2 * rank);
+    BOOST_TEST(index_of(in_order.reads.front().object) == 0u);
+    BOOST_TEST((p.reads.back().object == no_object) == (in_order.reads.back().object == no_object));
+    auto const start = [](auto const& r) { return std::pair{r.object, r.first}; };
+    auto sorted = p.reads;
+    std::sort(sorted.begin(), sorted.end(), [&](auto const& x, auto const& y) { return start(x) < start(y); });
+    BOOST_TEST_REQUIRE(sorted.size() == in_order.reads.size());
+    for (std::size_t i = 0; i < sorted.size(); ++i) BOOST_TEST((start(sorted[i]) == start(in_order.reads[i])));
+    BOOST_TEST(p.needed.count == in_order.needed.count);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_plan_is_priced_by_the_stated_bandwidths) {
+  llama_sizes const z;
+  auto const c = llama_checkpoint(z);
+  plan_options slow, slower;
+  slow.storage = {.gap = bytes{1000}, .bandwidth = bytes{1'000'000}, .lanes = 2, .depth = 3, .transport_per_read = {}};
+  slower.storage = slow.storage, slower.storage.bandwidth = bytes{500'000};
+  auto const p = make_plan(c.all, config_of(z), llama_map, topology{}, slow).value();
+  double const passing = static_cast<double>(p.read.count + 1000 * p.requests);
+  BOOST_TEST(p.price.read == passing / 1e6 / 6, boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(p.price.copy > 0);
+  auto const q = make_plan(c.all, config_of(z), llama_map, topology{}, slower).value();
+  BOOST_TEST(q.price.read == 2 * p.price.read, boost::test_tools::tolerance(1e-9));
+}
+
 BOOST_AUTO_TEST_CASE(stages_share_the_parameters_and_a_tied_head_is_on_the_last_too) {
   for (bool const tied : {false, true}) {
     llama_sizes const z{.layers = 5, .tied = tied};

@@ -12,7 +12,7 @@ BOOST_AUTO_TEST_CASE(what_the_storage_likes_is_used_where_it_fits) {
   BOOST_TEST(m.lanes == 4u);
   BOOST_TEST(m.slots == 2u);
   BOOST_TEST(m.slot.count == mebibytes(4).count);
-  o.storage = {mebibytes(1), 1, 8, kibibytes(528)};
+  o.storage = {mebibytes(1), mebibytes(100), 1, 8, kibibytes(528)};
   auto const http = detail::divide_memory(o, bytes{}).value();
   BOOST_TEST(http.depth == 8u);
   BOOST_TEST(http.slots == 9u);
@@ -20,7 +20,7 @@ BOOST_AUTO_TEST_CASE(what_the_storage_likes_is_used_where_it_fits) {
 }
 BOOST_AUTO_TEST_CASE(a_smaller_limit_is_kept_down_to_a_page) {
   plan_options o;
-  o.storage = {mebibytes(1), 1, 8, kibibytes(528)};
+  o.storage = {mebibytes(1), mebibytes(100), 1, 8, kibibytes(528)};
   for (u64 limit = 600u << 10; limit < 80u << 20; limit += 333'333) {
     o.memory_limit = bytes{limit};
     auto const m = detail::divide_memory(o, bytes{});
