@@ -41,13 +41,13 @@ class plan_builder {
   plan_builder& zeros(u32 size) { return begin({no_object, size, 0, 0, 0}); }
 
   plan_builder& place(u32 to, u32 from, u32 width, u64 at) {
-    return copy({plan_copy::what::place, to, no_group, from, width, 1, 0, at, 0});
+    return copy({plan_copy::what::place, to, no_group, from, width, 1, 0, 0, at});
   }
   plan_builder& keep(u32 group, u32 from, u32 width, u64 at) {
-    return copy({plan_copy::what::keep, group, no_group, from, width, 1, 0, at, 0});
+    return copy({plan_copy::what::keep, group, no_group, from, width, 1, 0, 0, at});
   }
   plan_builder& step(u32 to, u32 group, u32 from, u32 width, u64 at) {
-    return copy({plan_copy::what::step, to, group_id{group}, from, width, 1, 0, at, 0});
+    return copy({plan_copy::what::step, to, group_id{group}, from, width, 1, 0, 0, at});
   }
   plan_builder& copy(plan_copy c) {
     if (c.kind != plan_copy::what::keep) ++p_.parameters[c.to].pieces;
@@ -97,11 +97,10 @@ inline std::vector<blob> expected(plan const& p, std::vector<blob> const& object
         auto const& c = p.copies[i];
         if ((c.kind == plan_copy::what::keep) != keeps) continue;
         for (u32 row = 0; row < c.rows; ++row) {
-          blob piece(in.data() + c.from + u64{row} * c.from_pitch,
-                     in.data() + c.from + u64{row} * c.from_pitch + c.width);
+          blob piece(in.data() + c.from_row(row), in.data() + c.from_row(row) + c.width);
           if (c.kind == plan_copy::what::step)
             p.groups[index_of(c.group)].run(kept[index_of(c.group)].data(), piece.data(), piece.size(), c);
-          std::memcpy((keeps ? kept : out)[c.to].data() + c.at + row * c.at_pitch, piece.data(), piece.size());
+          std::memcpy((keeps ? kept : out)[c.to].data() + c.at_row(row), piece.data(), piece.size());
         }
       }
   }

@@ -141,6 +141,7 @@ PENSTOCK_INLINE result<plan> make_plan(checkpoint const& weights, model_config c
   if (!memory) return std::move(memory).error();
   p.memory = *memory;
   detail::read_packer pack{p, p.memory.slot, o.storage.gap};
+  pack.reserve(transfers);
   for (auto const& t : transfers) pack.add(t);
   pack.finish();
   p.discarded = p.read - p.needed;

@@ -49,15 +49,17 @@ struct plan_copy {
   u32 width = 0;              ///< bytes of a row
   u32 rows = 1;
   u32 from_pitch = 0;  ///< bytes from row to row in the read
-  u64 at = 0;          ///< offset in the parameter, or in the group's kept bytes
-  u64 at_pitch = 0;    ///< bytes from row to row there
+  u32 at_pitch = 0;    ///< bytes from row to row in the parameter, or in the group's kept bytes
+  u64 at = 0;          ///< offset there
 
   constexpr param_id parameter() const noexcept { return param_id{to}; }
   constexpr group_id kept_in() const noexcept { return group_id{to}; }
+  /// Where a row begins in the read, and in the parameter or the group's kept bytes.
+  constexpr u64 from_row(u64 row) const noexcept { return from + row * from_pitch; }
+  constexpr u64 at_row(u64 row) const noexcept { return at + row * at_pitch; }
   /// The box inside the parameter.
   constexpr region where() const noexcept { return {bytes{at}, bytes{width}, rows, bytes{at_pitch}}; }
 };
-static_assert(sizeof(plan_copy) <= 64);
 
 /// One range of one object, at most a slot long. `object == no_object`: these bytes are zeros and nothing is read.
 struct plan_read {
@@ -67,6 +69,9 @@ struct plan_read {
   u32 copies = 0;  ///< its copies: plan.copies[copies, copies_end), ordered by `from`
   u32 copies_end = 0;
 };
+
+static_assert(sizeof(plan_copy) + sizeof(plan_read) <= 64,
+              "a plan has a read for each copy where it takes single rows");
 
 /// Small tensors that wait, owned, and the steps that large ones take past them, in place in their slot.
 struct plan_group {

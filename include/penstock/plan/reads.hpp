@@ -35,9 +35,11 @@ class read_packer {
   void add(transfer const& whole) {
     auto t = whole.joined();
     if (!t.width || !t.rows) return;
-    if (t.rows > 1 && (t.from_pitch - t.width > gap_ || t.width > slot_)) {  // each row by itself
-      auto row = t;
-      for (row.rows = 1; t.rows; --t.rows, row.from += t.from_pitch, row.at += t.at_pitch) add_run(row);
+    if (by_row(t)) {
+      for (u64 i = 0; i < t.rows; ++i) {
+        if (i == 1) i += add_apart(t);
+        add_run(row_of(t, i));
+      }
     } else if (t.rows > 1) {
       add_rows(t);
     } else {
@@ -45,8 +47,41 @@ class read_packer {
     }
   }
   void finish() { close(); }
+  /// Makes room for what these come to, nearly.
+  void reserve(std::vector<transfer> const& all) {
+    u64 n = 0;
+    for (auto const& whole : all) {
+      auto const t = whole.joined();
+      n += (by_row(t) ? t.rows : 0) + t.rows * t.width / slot_ + 1;
+    }
+    plan_.copies.reserve(n), plan_.reads.reserve(n);
+  }
 
  private:
+  /// Is each row read by itself? A request is as dear as the bytes of a gap: where less lies between two rows, it is read.
+  bool by_row(transfer const& t) const noexcept {
+    return t.rows > 1 && (t.from_pitch - t.width > gap_ || t.width > slot_ || t.at_pitch > ~u32{});
+  }
+  static transfer row_of(transfer t, u64 i) noexcept {
+    t.from += i * t.from_pitch, t.at += i * t.at_pitch, t.rows = 1;
+    return t;
+  }
+  /// A read for each row but the first and the last, where no other can join it. @returns how many rows
+  u64 add_apart(transfer const& t) {
+    if (t.rows < 3 || t.from_pitch - t.width <= gap_ || t.width > slot_) return 0;
+    close();
+    u64 const n = t.rows - 2;
+    auto const width = static_cast<u32>(t.width);
+    for (u64 i = 1; i <= n; ++i) {
+      auto const copy = static_cast<u32>(plan_.copies.size());
+      plan_.reads.push_back({t.object, width, t.from + i * t.from_pitch, copy, copy + 1});
+      plan_.copies.push_back(
+          {.to = index_of(t.to), .width = width, .from_pitch = width, .at_pitch = width, .at = t.at + i * t.at_pitch});
+    }
+    plan_.parameters[index_of(t.to)].pieces += static_cast<u32>(n);
+    plan_.needed += bytes{n * width}, plan_.read += bytes{n * width}, plan_.requests += n;
+    return n;
+  }
   void add_run(transfer t) {
     while (t.width) {
       u64 take = std::min(t.width, room_at(t));
@@ -105,7 +140,7 @@ class read_packer {
     c.to = index_of(t.to);
     c.from = static_cast<u32>(from), c.width = static_cast<u32>(width), c.rows = static_cast<u32>(rows),
     c.from_pitch = static_cast<u32>(pitch);
-    c.at = t.at, c.at_pitch = rows > 1 ? t.at_pitch : width;
+    c.at = t.at, c.at_pitch = static_cast<u32>(rows > 1 ? t.at_pitch : width);
     read_.size = static_cast<u32>(from + (rows - 1) * pitch + width);
     plan_.copies.push_back(c);
     ++plan_.parameters[c.to].pieces;

@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(a_large_gap_is_read_over_itself) {
 BOOST_AUTO_TEST_CASE(short_pieces_need_a_slot) {
   bench b;
   b.plan.parameter(1, 2000);
-  b.plan.read(0, 0, 4000).copy({plan_copy::what::place, 0, no_group, 0, 500, 4, 1000, 0, 500});
+  b.plan.read(0, 0, 4000).copy({plan_copy::what::place, 0, no_group, 0, 500, 4, 1000, 500, 0});
   BOOST_TEST(!b.lay_out(bytes{1024}));
   BOOST_TEST(b.to.empty());
   BOOST_TEST(b.lay_out(bytes{500}));

@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(borrowed_pieces_name_their_box_and_their_pitch) {
   } sink;
   auto b = three();
   b.parameter(3, 100);
-  b.read(0, 12000, 900).copy({plan_copy::what::place, 4, no_group, 50, 60, 3, 300, 20, 100});
+  b.read(0, 12000, 900).copy({plan_copy::what::place, 4, no_group, 50, 60, 3, 300, 100, 20});
   auto const p = b.finish();
   for (auto const& q : p.parameters) sink.parameters.emplace_back(q.size.count, support::untouched);
   BOOST_REQUIRE(load(p, sink));

@@ -83,9 +83,9 @@ inline std::vector<u16> run(plan const& p, std::string_view name) {
       if (c.parameter() != q->id) continue;
       for (u64 row = 0; row < c.rows; ++row)
         for (u64 b = 0; b < c.width; b += 2) {
-          auto& e = out[(c.at + row * c.at_pitch + b) / 2];
+          auto& e = out[(c.at_row(row) + b) / 2];
           if (e != 0xffff) return {0xdead};  // written twice
-          e = r.object == no_object ? u16{0} : static_cast<u16>((r.first + c.from + row * c.from_pitch + b) / 2);
+          e = r.object == no_object ? u16{0} : static_cast<u16>((r.first + c.from_row(row) + b) / 2);
         }
     }
   return out;

@@ -68,8 +68,8 @@ class destinations {
     }
     auto const mine_begins = ops.size();
     for (u32 row = 0; row < c.rows; ++row) {
-      auto const* at = from + u64{row} * c.from_pitch;
-      runs(c.to, c.at + row * c.at_pitch, c.width, [&](std::byte* to, u64 n) {
+      auto const* at = from + (c.from_row(row) - c.from);
+      runs(c.to, c.at_row(row), c.width, [&](std::byte* to, u64 n) {
         if (ops.size() == mine_begins || !continues(ops.back(), to, at, n))
           ops.push_back({to, at, static_cast<u32>(n), 1, 0, 0});
         at += n;

@@ -28,11 +28,10 @@ class direct_layout {
       auto const& copy = p.copies[c];
       if (copy.kind != plan_copy::what::place || !places.bound(copy.to) || !places.reached(copy.to)) return refuse(to);
       for (u32 row = 0; row < copy.rows; ++row) {
-        u64 const from = copy.from + u64{row} * copy.from_pitch;
+        u64 const from = copy.from_row(row);
         if (from < at) return refuse(to);
         if (!zeros) skip(from - at, to);
-        places.runs(copy.to, copy.at + row * copy.at_pitch, copy.width,
-                    [&](std::byte* piece, u64 n) { push(piece, n, to); });
+        places.runs(copy.to, copy.at_row(row), copy.width, [&](std::byte* piece, u64 n) { push(piece, n, to); });
         at = from + copy.width;
         if (to.size() > most) return refuse(to);
       }

@@ -256,8 +256,7 @@ class lane {
     for (auto const& c : copies_of(s)) {
       if (c.kind != what::keep) continue;
       std::byte* const kept = load_.reads.kept(c.kept_in());
-      for (u32 row = 0; row < c.rows; ++row)
-        std::memcpy(kept + c.at + row * c.at_pitch, s.at + c.from + u64{row} * c.from_pitch, c.width);
+      for (u32 row = 0; row < c.rows; ++row) std::memcpy(kept + c.at_row(row), s.at + c.from_row(row), c.width);
       if (load_.keeps.take(c.to)) load_.board.news();
     }
   }
