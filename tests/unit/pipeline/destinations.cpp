@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(a_piece_of_whole_rows_becomes_one_copy) {
   auto const d = bound(bytes_of({6, 4}), 10, 0);
   std::vector<copy_op> ops;
   std::byte const from[24] = {};
-  d.append(ops, {plan_copy::what::place, 0, no_group, 0, 12, 1, 0, 4, 0}, from);
+  d.append(ops, {plan_copy::what::place, 0, no_group, 0, 12, 1, 0, 0, 4}, from);
   BOOST_REQUIRE(ops.size() == 1u);
   BOOST_TEST((ops[0].to == buffer + 10 && ops[0].from == from));
   BOOST_TEST((ops[0].rows == 3 && ops[0].width == 4 && ops[0].to_pitch == 10 && ops[0].from_pitch == 4));
@@ -63,11 +63,11 @@ BOOST_AUTO_TEST_CASE(a_piece_of_part_rows_becomes_copies_of_equal_width) {
   auto const d = bound(bytes_of({6, 4}), 10, 0);
   std::vector<copy_op> ops;
   std::byte const from[64] = {};
-  d.append(ops, {plan_copy::what::place, 0, no_group, 0, 6, 1, 0, 3, 0}, from);  // 1 + 4 + 1 bytes
+  d.append(ops, {plan_copy::what::place, 0, no_group, 0, 6, 1, 0, 0, 3}, from);  // 1 + 4 + 1 bytes
   BOOST_REQUIRE(ops.size() == 3u);
   BOOST_TEST((ops[0].width == 1 && ops[1].width == 4 && ops[2].width == 1));
   ops.clear();
-  d.append(ops, {plan_copy::what::place, 0, no_group, 0, 2, 3, 16, 1, 8}, from);  // two bytes of every other row
+  d.append(ops, {plan_copy::what::place, 0, no_group, 0, 2, 3, 16, 8, 1}, from);  // two bytes of every other row
   BOOST_REQUIRE(ops.size() == 1u);
   BOOST_TEST((ops[0].rows == 3 && ops[0].width == 2 && ops[0].to_pitch == 20 && ops[0].from_pitch == 16));
 }
