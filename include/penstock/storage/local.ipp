@@ -56,7 +56,7 @@ PENSTOCK_INLINE std::optional<std::string> percent_decoded(std::string_view text
   return plain;
 }
 
-/// Walks folders, following links, and never enters one that it is inside of.
+/// Walks folders. A link to a file is a file; one to a folder is not entered: it may lead anywhere, also in a circle.
 class file_walk {
  public:
   explicit file_walk(std::string const& root) : root_(root) {}
@@ -83,20 +83,15 @@ class file_walk {
 
   /// Takes the descriptor.
   result<void> enter(int descriptor, std::string const& prefix) {
-    file_state here;
-    bool const known = look_at(descriptor, here);
-    bool const inside = std::any_of(path_.begin(), path_.end(),
-                                    [&](auto const& up) { return up.device == here.device && up.inode == here.inode; });
-    DIR* const folder = known && !inside ? ::fdopendir(descriptor) : nullptr;
+    DIR* const folder = ::fdopendir(descriptor);
     if (!folder) {
       int const number = errno;
       ::close(descriptor);
-      if (inside) return {};
       return system_says(number, "read", root_ + "/" + prefix);
     }
-    path_.push_back(here);
+    ++depth_;
     auto done = read(folder, prefix);
-    path_.pop_back();
+    --depth_;
     ::closedir(folder);
     return done;
   }
@@ -122,10 +117,10 @@ class file_walk {
         if (found_.size() > most_files) return too_much();
         continue;
       }
-      if (path_.size() >= most_folders) return too_much();
-      if (int const sub = ::openat(at, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC); sub >= 0) {
+      if (depth_ >= most_folders) return too_much();
+      if (int const sub = ::openat(at, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW); sub >= 0) {
         if (auto done = enter(sub, prefix + entry->d_name + "/"); !done) return done;
-      } else if (errno != EACCES && errno != ENOENT) {
+      } else if (errno != EACCES && errno != ENOENT && errno != ELOOP && errno != ENOTDIR) {
         return system_says(errno, "open", root_ + "/" + prefix + entry->d_name);
       }
     }
@@ -139,7 +134,7 @@ class file_walk {
   }
 
   std::string const& root_;
-  std::vector<file_state> path_;
+  std::size_t depth_ = 0;
   std::vector<stored_object> found_;
 };
 

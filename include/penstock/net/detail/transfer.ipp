@@ -95,9 +95,10 @@ inline failure transport_failure(transfer& t, CURLcode code) {
               "expected a certificate that a known authority signed for this host, found another (" + text +
                   "); give the authority by ca_file or CURL_CA_BUNDLE"};
     case CURLE_SSL_CACERT_BADFILE:
-      return {
-          next::give_up, error_kind::usage,
-          "expected a PEM file of authorities (ca_file, CURL_CA_BUNDLE, SSL_CERT_FILE), found none that can be read"};
+      return {next::give_up, error_kind::usage,
+              "expected a PEM file of authorities (ca_file, CURL_CA_BUNDLE, SSL_CERT_FILE), found none that can be "
+              "read (" +
+                  text + "); correct its path"};
     case CURLE_OUT_OF_MEMORY: return {next::give_up, error_kind::memory, "libcurl has no memory; lower the depth"};
     case CURLE_UNSUPPORTED_PROTOCOL:
       return {next::give_up, error_kind::io, "expected an HTTP answer, found something else; check host and port"};
