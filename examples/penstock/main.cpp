@@ -111,7 +111,8 @@ int main(int argc, char** argv) {
   load_it.add_option("--digest-after", a.digest_after,
                      "the same with what is made after landing: derived parameters as well");
   load_it.add_option("--dump", a.dump, "write each parameter's bytes into this folder: DIR/rank0/NAME");
-  load_it.add_option("--trace", a.trace, "write a Chrome trace to this file");
+  load_it.add_option("--trace", a.trace,
+                     "write what each lane and slot did and when to this file, for Perfetto or chrome://tracing");
   load_it.add_flag("--progress", a.progress, "show progress on standard error");
 
   auto& fetch_it = *app.add_subcommand("fetch", "config, tokenizer and processor files into a folder");

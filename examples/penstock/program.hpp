@@ -7,12 +7,13 @@
 #include <penstock/storage/any.hpp>
 
 #include "arguments.hpp"
-#include "traced_storage.hpp"
+#include "trace.hpp"
 
 /// The policies of this program: every store, every architecture, every scheme; what differs between its three loaders
 /// is what the sink receives.
 struct program_policies : penstock::defaults {
-  using storage = traced_storage<penstock::storage::any>;
+  using storage = penstock::storage::any;
+  using trace = tracing;
   using ownership = penstock::ownership::place;
   using quant = penstock::quant::any_of<penstock::quant::fp8_block>;
   using arch = penstock::arch::any_of<penstock::arch::llama, penstock::arch::deepseek_v3, penstock::arch::deepseek_v2,
