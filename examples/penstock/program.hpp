@@ -69,6 +69,9 @@ penstock::result<std::vector<typename penstock::pipeline<Policies>::plan_type>> 
   std::vector<typename penstock::pipeline<Policies>::plan_type> plans;
   for (auto const& at : *ranks) {
     auto p = loader.plan(model, at, request);
+    if (!p && ranks->size() > 1 && p.error().message().find("memory limit") != std::string::npos)
+      return penstock::error{p.error().kind(), p.error().message() + " (" + std::to_string(ranks->size()) +
+                                                   " ranks share --memory-limit " + a.memory_limit + ")"};
     if (!p) return std::move(p).error();
     plans.push_back(*std::move(p));
   }

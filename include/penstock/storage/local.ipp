@@ -71,7 +71,7 @@ class file_walk {
                      "expected a folder with a checkpoint, or one .safetensors file, and found the file " + root_ +
                          "; name the folder in which it stands",
                      {.uri = root_}};
-      return system_says(number, "open", root_, number == ENOENT ? "name the folder of a checkpoint" : "");
+      return system_says(number, "open", root_, number == ENOENT ? advice() : "");
     }
     if (auto done = enter(descriptor, ""); !done) return std::move(done).error();
     std::sort(found_.begin(), found_.end(), [](auto const& a, auto const& b) { return a.name < b.name; });
@@ -126,6 +126,13 @@ class file_walk {
     }
   }
 
+  std::string_view advice() const {
+    auto const slash = root_.find('/');
+    if (root_.find(":/") != root_.npos) return "a scheme is followed by two slashes, as in az://container/path";
+    if (slash != root_.npos && slash && root_[0] != '.' && root_.find('/', slash + 1) == root_.npos)
+      return "name the folder of a checkpoint; a model of the Hugging Face hub has to be downloaded first";
+    return "name the folder of a checkpoint";
+  }
   error too_much() const {
     return {error_kind::usage,
             "below " + root_ + " stand more than " + std::to_string(most_files) + " files, or folders more than " +

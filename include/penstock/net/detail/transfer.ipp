@@ -71,10 +71,25 @@ struct failure {
   bool from_status = false;  ///< the answer itself is the error
 };
 
+/// Where the environment names a proxy for this request, it may be what does not answer.
+inline std::string proxy_hint(CURL* easy) {
+  char const* url = nullptr;
+  curl_easy_getinfo(easy, CURLINFO_EFFECTIVE_URL, &url);
+  auto const parts = split_url(url ? url : "");
+  if (!parts || is_loopback(parts->host)) return {};
+  for (char const* name : {"https_proxy", "HTTPS_PROXY", "http_proxy", "all_proxy", "ALL_PROXY"})
+    if (char const* value = std::getenv(name); value && *value)
+      return std::string(" (") + name + " names a proxy: correct or unset it)";
+  return {};
+}
+
 /// What libcurl says about the connection, sorted by whether another attempt can help.
 inline failure transport_failure(transfer& t, CURLcode code) {
   using next = failure::next;
-  std::string const text = t.text[0] ? t.text : curl_easy_strerror(code);
+  std::string text = t.text[0] ? t.text : curl_easy_strerror(code);
+  if (code == CURLE_SSL_CONNECT_ERROR && text.find("wrong version number") != text.npos)
+    text += " (this port does not speak TLS: is http:// meant?)";
+  if (code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_PROXY) text += proxy_hint(t.easy.get());
   switch (code) {
     case CURLE_COULDNT_RESOLVE_HOST:
       return {++t.unresolved < 2 ? next::again : next::give_up, error_kind::transient, text};
@@ -176,7 +191,7 @@ inline error final_error(transfer& t, failure const& f) {
   if (used_up || kind == error_kind::transient)
     message += "expected an answer, gave up after " + std::to_string(attempts) +
                (attempts == 1 ? " attempt" : " attempts") + ", the last with: " + f.text +
-               "; try again when the store answers";
+               "; check the endpoint and the network, or try again when the store answers";
   else message += f.text;
   error e{kind, std::move(message)};
   e.where().uri = t.shown;
