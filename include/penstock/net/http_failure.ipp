@@ -21,6 +21,7 @@ inline std::string_view advice(error_kind kind, int status, std::string_view cod
       return "check the container and the path";
     case error_kind::access:
       if (has(explain, "expired")) return "make a new SAS";
+      if (has(code, "Expired")) return "the credentials have expired: renew them and load again";
       if (has(explain, "not valid before")) return "wait, or make a new SAS; check this machine's clock";
       if (has(explain, "without credentials")) return "only a public container answers without: give credentials";
       if (has(code, "PermissionMismatch"))
@@ -53,7 +54,7 @@ PENSTOCK_INLINE std::string request_id_of(response_head const& head) {
 }
 
 PENSTOCK_INLINE error_kind kind_of(int status, std::string_view code) noexcept {
-  for (std::string_view part : {"Authentication", "Authorization", "NotPermitted"})
+  for (std::string_view part : {"Authentication", "Authorization", "NotPermitted", "Expired"})
     if (code.find(part) != code.npos) return error_kind::access;
   switch (status) {
     case 401:
