@@ -14,7 +14,9 @@ result<void> parameter_folder::open(std::string const& path) {
   fs::create_directories(path, why);
   bool const empty = !why && fs::is_empty(path, why);
   if (why) return error{error_kind::io, "--dump: cannot write to the folder " + path + ": " + why.message()};
-  if (!empty) return error{error_kind::usage, "--dump: expected an empty folder, found files in " + path};
+  if (!empty)
+    return error{error_kind::usage,
+                 "--dump: expected an empty folder, found files in " + path + "; name another folder, or empty it"};
   path_ = path;
   return {};
 }

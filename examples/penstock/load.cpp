@@ -54,7 +54,7 @@ struct announcements {
     if (out.wanted()) out.add(rank, p, data);
   }
   void layer(layer_id l) const {
-    if (events) events->mark("layer " + std::to_string(index_of(l)) + " ready", 0, rank);
+    if (events) events->mark("layer " + std::to_string(index_of(l)) + " ready", rank);
   }
 };
 
@@ -169,8 +169,7 @@ result<void> load_with(arguments const& a) {
   interrupt stop;
   trace events;
   bool const traced = !a.trace.empty();
-  pipeline<Policies> loader;
-  if (traced) loader.storage().record_to(events);
+  pipeline<Policies> loader{{}, {}, {traced ? &events : nullptr}};
 
   auto const begin = trace::clock::now();
   auto m = open_model_of(loader, a, stop.token());
@@ -178,18 +177,19 @@ result<void> load_with(arguments const& a) {
   auto const opened = trace::clock::now();
   auto plans = plans_of(loader, *m, a);
   if (!plans) return std::move(plans).error();
-  events.span("open", 0, 0, begin, opened);
-  events.span("plan", 0, 0, opened, trace::clock::now());
+  events.span("open", begin, opened);
+  events.span("plan", opened, trace::clock::now());
 
   // What is to be written must be writable: found out before the first byte is read.
   outputs out;
   if (auto r = out.open(a); !r) return r;
-  std::optional<output_file> json;
-  if (!a.json.empty()) {
-    auto f = output_file::create(a.json);
-    if (!f) return std::move(f).error();
-    json.emplace(*std::move(f));
-  }
+  std::optional<output_file> json, trace_file;
+  for (auto const& [file, path] : {std::pair{&json, &a.json}, {&trace_file, &a.trace}})
+    if (!path->empty()) {
+      auto f = output_file::create(*path);
+      if (!f) return std::move(f).error();
+      file->emplace(*std::move(f));
+    }
   std::vector<unsigned> numbers;
   std::size_t const ranks = plans->size();
   std::vector<Sink> sinks;
@@ -204,25 +204,26 @@ result<void> load_with(arguments const& a) {
 
   progress_bar bar{a.progress, total, ranks};
   std::vector<std::optional<result<report>>> results(ranks);
+  auto const from = trace::clock::now();
   {
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < ranks; ++i)
       threads.emplace_back([&, i] {
-        auto const from = trace::clock::now();
         load_options o;
         o.stop = stop.token();
         o.rank = (*plans)[i].rank;
         o.watch.on_progress = [&bar, i](progress const& p) { bar.update(i, p.done); };
-        o.watch.on_notice = print_notice;
+        o.watch.on_notice = [&bar](std::string_view text) { bar.notice(text); };
         try {
           results[i].emplace(loader.load((*plans)[i], sinks[i], o));
         } catch (error const& e) { results[i].emplace(e); }
-        events.span("load", 0, (*plans)[i].rank, from, trace::clock::now());
         if (!results[i]->has_value()) stop.request_stop();  // one rank failed: the others need not go on
       });
   }
-  if (traced)
-    if (auto r = events.write(a.trace); !r) return r;
+  if (trace_file) {  // also of a load that failed
+    events.span("load", from, trace::clock::now());
+    if (auto r = events.write(*trace_file); !r) return r;
+  }
   std::vector<report> reports;
   error const* why = nullptr;
   for (auto const& r : results) {
@@ -239,7 +240,7 @@ result<void> load_with(arguments const& a) {
     if (auto r = json->commit(); !r) return r;
   }
   if (auto r = out.commit(); !r) return r;
-  if (a.json != "-" && a.digest != "-" && a.digest_after != "-") print(reports, numbers);
+  if (a.json != "-" && a.digest != "-" && a.digest_after != "-" && a.trace != "-") print(reports, numbers);
   return {};
 }
 }  // namespace

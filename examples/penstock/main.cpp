@@ -1,7 +1,10 @@
 // The library as a command: look into a checkpoint, plan a load, run it, fetch the files beside the weights, make a
 // checkpoint of hashes.
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
 #include <cstdio>
+#include <penstock/plan/nearest.hpp>
 
 #include "program.hpp"
 #include "synth_presets.hpp"
@@ -75,11 +78,43 @@ void add_synth_options(CLI::App& c, arguments& a) {
       ->capture_default_str();
   c.add_option("--shards", a.shards, "so many files (default: one for each 4 GiB)");
   c.add_option("--seed", a.seed, "all values follow from it, from the tensor's name and from the place in the tensor")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Validator(
+          [](std::string const& text) -> std::string {
+            u64 n = 0;
+            auto const [end, failed] = std::from_chars(text.data(), text.data() + text.size(), n);
+            if (failed == std::errc{} && end == text.data() + text.size()) return {};
+            return "expected a number from 0 to 18446744073709551615, found \"" + text + "\"";
+          },
+          "", "seed"))
       ->capture_default_str();
   c.add_option("--quant", a.quant, "quantisation: none, fp8_block (default: the model's own)");
   c.add_flag("--sparse", a.sparse, "holes for data: no room on disk, and every value is zero");
   c.add_flag("--shuffle", a.shuffle, "what belongs together lies far apart, in different files");
+}
+/// What is wrong with a command line, with the known name that is nearest to an unknown one.
+std::string misunderstood(CLI::App const& app, int argc, char** argv, CLI::ParseError const& e) {
+  auto const nearest = [](std::string const& to, std::vector<std::string> const& known) {
+    return *std::min_element(known.begin(), known.end(), [&](auto const& a, auto const& b) {
+      return penstock::detail::edit_distance(to, a) < penstock::detail::edit_distance(to, b);
+    });
+  };
+  std::vector<std::string> known;
+  auto const chosen = app.get_subcommands();
+  if (chosen.empty() && argc > 1 && argv[1][0] != '-') {
+    for (auto const* c : app.get_subcommands([](auto const*) { return true; })) known.push_back(c->get_name());
+    return "expected a command, found \"" + std::string{argv[1]} + "\"; is " + nearest(argv[1], known) +
+           " meant? Run with --help for all of them";
+  }
+  auto const rest = app.remaining(true);
+  auto const unknown = std::find_if(rest.begin(), rest.end(), [](auto const& r) { return r.starts_with("--"); });
+  if (!chosen.empty() && unknown != rest.end()) {
+    auto const name = unknown->substr(0, unknown->find('='));
+    for (auto const* o : chosen.front()->get_options())
+      for (auto const& l : o->get_lnames()) known.push_back("--" + l);
+    return "unknown option " + name + " of " + chosen.front()->get_name() + "; is " + nearest(name, known) +
+           " meant? Run with --help for all of them";
+  }
+  return std::string{e.what()} + "; run with --help for the options";
 }
 }  // namespace
 
@@ -111,7 +146,8 @@ int main(int argc, char** argv) {
   load_it.add_option("--digest-after", a.digest_after,
                      "the same with what is made after landing: derived parameters as well");
   load_it.add_option("--dump", a.dump, "write each parameter's bytes into this folder: DIR/rank0/NAME");
-  load_it.add_option("--trace", a.trace, "write a Chrome trace to this file");
+  load_it.add_option("--trace", a.trace,
+                     "write what each lane and slot did and when to this file, for Perfetto or chrome://tracing");
   load_it.add_flag("--progress", a.progress, "show progress on standard error");
 
   auto& fetch_it = *app.add_subcommand("fetch", "config, tokenizer and processor files into a folder");
@@ -125,7 +161,7 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (CLI::ParseError const& e) {
     if (e.get_exit_code() == 0) return app.exit(e);  // --help and --version
-    return report_error(error{error_kind::usage, std::string{e.what()} + "; run with --help for the options"});
+    return report_error(error{error_kind::usage, misunderstood(app, argc, argv, e)});
   }
   result<void> done;
   try {

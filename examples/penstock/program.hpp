@@ -7,12 +7,13 @@
 #include <penstock/storage/any.hpp>
 
 #include "arguments.hpp"
-#include "traced_storage.hpp"
+#include "trace.hpp"
 
 /// The policies of this program: every store, every architecture, every scheme; what differs between its three loaders
 /// is what the sink receives.
 struct program_policies : penstock::defaults {
-  using storage = traced_storage<penstock::storage::any>;
+  using storage = penstock::storage::any;
+  using trace = tracing;
   using ownership = penstock::ownership::place;
   using quant = penstock::quant::any_of<penstock::quant::fp8_block>;
   using arch = penstock::arch::any_of<penstock::arch::llama, penstock::arch::deepseek_v3, penstock::arch::deepseek_v2,
@@ -68,6 +69,9 @@ penstock::result<std::vector<typename penstock::pipeline<Policies>::plan_type>> 
   std::vector<typename penstock::pipeline<Policies>::plan_type> plans;
   for (auto const& at : *ranks) {
     auto p = loader.plan(model, at, request);
+    if (!p && ranks->size() > 1 && p.error().message().find("memory limit") != std::string::npos)
+      return penstock::error{p.error().kind(), p.error().message() + " (" + std::to_string(ranks->size()) +
+                                                   " ranks share --memory-limit " + a.memory_limit + ")"};
     if (!p) return std::move(p).error();
     plans.push_back(*std::move(p));
   }

@@ -4,21 +4,15 @@ import json
 
 from support import DATA, program
 from support.blob_stub import BlobStub
-from support.program import ProgramTest, executable, run
+from support.program import ProgramTest, executable
 
 MODELS = ["tiny_llama_tied", "tiny_llama_untied", "tiny_llama_bias"]
 
 
 class Generate(ProgramTest):
     def generate(self, *arguments, env=(), timeout=120):
-        return run(
-            [
-                executable("PENSTOCK_GENERATE", "generate", "examples/generate", "examples/generate/generate"),
-                *arguments,
-            ],
-            env=self.environment | dict(env),
-            timeout=timeout,
-        )
+        engine = executable("PENSTOCK_GENERATE", "generate", "examples/generate", "examples/generate/generate")
+        return self.run_program(engine, *arguments, env=env, timeout=timeout)
 
     def ids(self, uri, answer, tokens, tp, *more, env=()):
         made = self.generate(uri, "--tp", tp, "--prompt", answer["prompt"], "--tokens", tokens, "--ids", *more, env=env)

@@ -9,7 +9,7 @@ import re
 
 from support import program
 from support.azurite import Azurite
-from support.program import ProgramTest, executable, run
+from support.program import ProgramTest, executable
 
 from penstock_reference.safetensors import read_header
 
@@ -27,7 +27,7 @@ class MlaCache(ProgramTest):
 
     def engine(self, uri, *slot, env=()):
         """The engine's fused parameters, {name: digest}, and how many bytes waited at most."""
-        made = run([executable("PENSTOCK_MLA_CACHE", "mla_cache"), uri, *slot], env=self.environment | dict(env))
+        made = self.run_program(executable("PENSTOCK_MLA_CACHE", "mla_cache"), uri, *slot, env=env)
         self.assertEqual((made.status, made.err), (0, ""), made)
         *lines, numbers = made.out.splitlines()
         slots, size, waited = map(int, re.fullmatch(r"(\d+) slots of (\d+) bytes, at most (\d+) bytes waited", numbers).groups())
@@ -78,7 +78,7 @@ class MlaCache(ProgramTest):
                 self.assertEqual(self.engine("az://models/deepseek", slot, env=env)[0], want)
 
     def test_an_error_is_told(self):
-        made = run([executable("PENSTOCK_MLA_CACHE", "mla_cache"), self.folder / "nothing"], env=self.environment)
+        made = self.run_program(executable("PENSTOCK_MLA_CACHE", "mla_cache"), self.folder / "nothing")
         self.assertEqual(made.status, 1, made)
         self.assertTrue(made.err.startswith("not_found: "), made)
 

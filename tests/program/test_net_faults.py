@@ -12,6 +12,7 @@ import warnings
 from support import program
 from support.blob_stub import BlobStub, Fault, close, cut, say_nothing, status, with_headers
 from support.program import ProgramTest, executable
+from support.tls import behind_tls
 
 SIZE = 1_500_000
 DATA = random.Random(7).randbytes(SIZE)
@@ -57,10 +58,8 @@ class Driver(ProgramTest):
         return {"AZURE_STORAGE_ANON": "1", "AZURE_STORAGE_ACCOUNT_NAME": "devaccount", "AZURE_STORAGE_ENDPOINT": stub.endpoint}
 
     def driver(self, *arguments, env=(), timeout=120):
-        made = program.run([executable("PENSTOCK_NET_DRIVER", "net_driver"), *arguments], env=self.environment | dict(env),
-                           timeout=timeout)
+        made = self.run_program(executable("PENSTOCK_NET_DRIVER", "net_driver"), *arguments, env=env, timeout=timeout)
         self.assertIn(made.status, (0, 1), made)
-        self.assert_no_secret(made.out + made.err, made)
         return json.loads(made.out.splitlines()[-1]), made
 
     def read(self, stub, *options, want=DATA):
@@ -324,19 +323,9 @@ class Transport(Driver):
 
     def tls(self, *, name="IP:127.0.0.1", before=None):
         """A stub behind TLS, and the file of the authority that signed for it."""
-        key, certificate = self.folder / "key.pem", self.new_path(".pem")
-        made = program.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, "-days", "2",
-                            "-subj", "/CN=stub", "-addext", f"subjectAltName={name}"], env=self.environment)
-        self.assertEqual(made.status, 0, made)
         stub = self.stub()
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate, key)
-        if before:
-            context.maximum_version = before
-            context.minimum_version = before
-            context.set_ciphers("DEFAULT:@SECLEVEL=0")
-        stub.server.socket = context.wrap_socket(stub.server.socket, server_side=True)
-        return stub, certificate, self.environment_of(stub) | {"AZURE_STORAGE_ENDPOINT": stub.endpoint.replace("http:", "https:")}
+        certificate = behind_tls(stub, self.folder, name=name, version=before)
+        return stub, certificate, self.environment_of(stub)
 
     def test_tls_is_verified(self):
         stub, certificate, env = self.tls()

@@ -8,7 +8,7 @@ import os
 import pathlib
 
 from support import DATA, program
-from support.program import ProgramTest, executable, run
+from support.program import ProgramTest, executable
 
 TOOLS = pathlib.Path(os.environ.get("PENSTOCK_TOOLS") or pathlib.Path.home() / ".cache" / "penstock-tools")
 MODEL = TOOLS / "smollm2"
@@ -20,8 +20,8 @@ class SmolLM2(ProgramTest):
     def ids(self, text, tp, tokens):
         self.assertTrue((MODEL / "config.json").exists(), f"{MODEL} is not there: run tests/setup.sh")
         program_ = executable("PENSTOCK_GENERATE", "generate", "examples/generate", "examples/generate/generate")
-        made = run([program_, MODEL, "--tp", tp, "--prompt=" + text, "--tokens", tokens, "--ids", "--memory-limit", "64MiB"],
-                   env=self.environment, timeout=300)
+        made = self.run_program(program_, MODEL, "--tp", tp, "--prompt=" + text, "--tokens", tokens, "--ids", "--memory-limit", "64MiB",
+                                timeout=300)
         self.assertEqual(made.status, 0, made)
         return json.loads(made.out)
 

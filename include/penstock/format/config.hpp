@@ -74,7 +74,7 @@ class model_config {
   [[nodiscard]] quant_declaration const* quantization() const& noexcept { return quant_ ? &*quant_ : nullptr; }
   void quantization() const&& = delete;
   /// Adds ModelOpt's `hf_quant_config.json`. It counts where config.json declares nothing.
-  /// @errors config: as in parse
+  /// @errors config: as in parse; it contradicts config.json
   result<void> add_quantization(std::span<std::byte const> json, std::string_view file = "hf_quant_config.json");
 
   /// A hash of the content: equal on all hosts, whatever the order of keys and the spaces.

@@ -70,12 +70,30 @@ PENSTOCK_INLINE model_config model_config::of(std::initializer_list<std::pair<st
   return c;
 }
 
+namespace detail {
+/// Can two declarations not be true of the same weights? They may say the same in other words.
+PENSTOCK_INLINE bool contradict(quant_declaration const& a, quant_declaration const& b) {
+  auto const bits = [](quant_declaration const& d) {
+    for (std::string_view const name : {d.method, d.format})
+      for (u64 const n : {4, 8})
+        if (name.find(n == 4 ? "fp4" : "fp8") != name.npos || name.find(n == 4 ? "FP4" : "FP8") != name.npos) return n;
+    return d.bits.value_or(0);
+  };
+  auto const differ = [](u64 x, u64 y) { return x && y && x != y; };
+  return differ(bits(a), bits(b)) || differ(a.group_size.value_or(0), b.group_size.value_or(0)) ||
+         (!a.weight_block_size.empty() && !b.weight_block_size.empty() && a.weight_block_size != b.weight_block_size);
+}
+}  // namespace detail
+
 PENSTOCK_INLINE result<void> model_config::add_quantization(std::span<std::byte const> json, std::string_view file) {
   auto const tree = detail::json_tree::parse(json, file, most);
   if (!tree) return tree.error();
   auto quant = detail::find_quantization(*tree, {}, file);
   if (!quant) return std::move(quant).error();
   quant_file_ = tree->hash();
+  if (quant_ && *quant && detail::contradict(*quant_, **quant))
+    return error{error_kind::config, detail::joined(file_, " declares ", to_string(*quant_), ", but ", file, " ",
+                                                    to_string(**quant), "; remove the one that is not true")};
   if (!quant_ && *quant) {
     quant_ = *std::move(quant);
     quant_->where = detail::joined(file, ":", quant_->where);

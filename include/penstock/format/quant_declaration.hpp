@@ -17,11 +17,14 @@ struct quant_declaration {
   std::string where;
   /// The sub-model that it is about (`text_config`); empty: the whole model. Other sub-models are not quantised.
   std::string scope;
+  /// `activation_scheme`: how an engine gets the scales of activations; empty: not said.
+  std::string activation;
   /// Modules that are left alone, as written: names, parts of names, or `re:` and a regular expression.
   std::vector<std::string> ignored;
   std::optional<u64> bits;             ///< of one weight
   std::optional<u64> group_size;       ///< elements under one scale; none: not by groups
   std::vector<u64> weight_block_size;  ///< rows and columns under one scale; empty: not by blocks
+  std::vector<std::string> unread{};   ///< keys of the block that nothing here reads
 
   /// A number that a scheme's parts are measured in: `bits`, `group_size`, `weight_block_size.0` (rows), `.1` (columns).
   [[nodiscard]] std::optional<u64> number(std::string_view key) const noexcept {

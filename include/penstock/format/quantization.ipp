@@ -17,6 +17,8 @@ PENSTOCK_INLINE std::string to_string(quant_declaration const& declared) {
   if (declared.group_size) add(detail::joined("groups of ", *declared.group_size));
   if (declared.weight_block_size.size() == 2)
     add(detail::joined("blocks of ", declared.weight_block_size[0], " x ", declared.weight_block_size[1]));
+  if (!declared.activation.empty() && declared.activation != "dynamic")
+    add(plain(declared.activation) + " activation scheme");
   return detail::joined(plain(declared.method), details.empty() ? "" : " (" + details + ")", ", declared in ",
                         plain(declared.where));
 }
@@ -35,10 +37,33 @@ class quant_reader {
     if (auto r = read_method(); !r) return std::move(r).error();
     if (auto r = read_ignored(); !r) return std::move(r).error();
     if (auto r = read_sizes(); !r) return std::move(r).error();
+    if (auto r = read_text("activation_scheme", d_.activation); !r) return std::move(r).error();
+    config_.for_each(block_, [&](u32 i) {
+      auto const key = config_.key(i);
+      if (std::find(std::begin(known), std::end(known), key) == std::end(known)) d_.unread.emplace_back(key);
+    });
     return std::move(d_);
   }
 
  private:
+  static constexpr std::string_view known[] = {"quant_method",
+                                               "quant_algo",
+                                               "fmt",
+                                               "format",
+                                               "ignore",
+                                               "modules_to_not_convert",
+                                               "w_bit",
+                                               "num_bits",
+                                               "bits",
+                                               "group_size",
+                                               "ignored_layers",
+                                               "exclude_modules",
+                                               "q_group_size",
+                                               "config_groups",
+                                               "activation_scheme",
+                                               "quantized_layers",
+                                               "weight_block_size"};
+
   error wrong(std::string_view expected, std::string_view found, std::string_view hint) const {
     return {error_kind::config,
             joined(file_, ": expected ", expected, " in ", d_.where, ", found ", found, "; ", hint)};
@@ -185,6 +210,7 @@ PENSTOCK_INLINE result<std::optional<quant_declaration>> find_quantization(json_
       next->where = first->where;
       next->scope = first->scope;
       next->ignored = first->ignored;
+      next->unread = first->unread;
       if (*next != *first)
         return error{error_kind::config,
                      joined(file, ": expected one quantisation, found ", to_string(*first), ", and another in ", where,

@@ -262,6 +262,10 @@ PENSTOCK_INLINE result<bytes> header_length(std::span<std::byte const> first, by
                  std::min<u64>(size.count, first.size() < 8 ? first.size() : size.count), "; get the file again");
   u64 n = 0;
   for (unsigned i = 0; i < 8; ++i) n |= static_cast<u64>(first[i]) << (8 * i);
+  std::string_view const text{reinterpret_cast<char const*>(first.data()), 8};
+  if (std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; }))
+    return wrong("expected a safetensors file, found text that begins with ", detail::shown(text), "; ",
+                 detail::advice_on(text));
   if (n < 2) return wrong("expected a header of at least 2 bytes, found a length of ", n, "; get the file again");
   if (n > limits.header.count)
     return wrong("expected a header of at most ", limits.header, " bytes, found a length of ", n,

@@ -80,6 +80,17 @@ PENSTOCK_INLINE result<void> check_counted(std::vector<std::string> const& files
   if (missing.count) return missing.wrong("the numbered ones count");
   return {};
 }
+/// What to do where a folder has no weights.
+PENSTOCK_INLINE std::string where_weights_are(std::span<std::string const> listing) {
+  for (auto const& f : listing)
+    if (auto const slash = f.rfind('/'); slash != f.npos && f.ends_with(".safetensors"))
+      return joined("name the folder that has them: there are some in ", shown(f.substr(0, slash)));
+  for (auto const& f : listing)
+    for (std::string_view other : {".gguf", ".bin", ".pt", ".pth", ".ckpt"})
+      if (f.ends_with(other))
+        return joined("only safetensors are read: convert ", shown(f), ", or get the model in that format");
+  return "check the URI";
+}
 }  // namespace detail
 
 PENSTOCK_INLINE result<std::vector<std::string>> weight_files(std::span<std::string const> listing,
@@ -103,8 +114,9 @@ PENSTOCK_INLINE result<std::vector<std::string>> weight_files(std::span<std::str
   if (!std::all_of(files.begin(), files.end(), consolidated))
     files.erase(std::remove_if(files.begin(), files.end(), consolidated), files.end());
   if (files.empty())
-    return error{error_kind::not_found, detail::joined("expected a file of weights (*.safetensors), found none among ",
-                                                       detail::counted(listing.size(), "file"), "; check the URI")};
+    return error{error_kind::not_found,
+                 detail::joined("expected a file of weights (*.safetensors), found none among ",
+                                detail::counted(listing.size(), "file"), "; ", detail::where_weights_are(listing))};
   std::sort(files.begin(), files.end(), natural_less);
   if (auto r = detail::check_counted(files); !r) return std::move(r).error();
   return files;

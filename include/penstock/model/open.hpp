@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include <penstock/core/progress.hpp>
+#include <penstock/format/ignore_list.hpp>
 #include <penstock/format/index.hpp>
 #include <penstock/format/safetensors.hpp>
 #include <penstock/format/weight_files.hpp>
@@ -47,6 +49,7 @@ class model_opener {
     if (!snapshot) return std::move(snapshot).error();
     auto config = read_config(*snapshot);
     if (!config) return std::move(config).error();
+    if (auto const* declared = config->quantization()) tell_unread(*declared);
     return model<S>{given_, std::move(weights_), std::move(objects_), *std::move(config), *std::move(snapshot)};
   }
 
@@ -111,7 +114,25 @@ class model_opener {
           {.uri = shown_}};
     }
     files_ = *std::move(chosen);
+    tell("not read: ", " is no part of this model", names, [&](std::string const& name) {
+      bool const weights = name.ends_with(".safetensors") && name.find('/') == name.npos;
+      return weights && std::find(files_.begin(), files_.end(), name) == files_.end();
+    });
     return {};
+  }
+  /// A notice of those names that `which` picks.
+  template <class Which>
+  void tell(std::string_view before, std::string_view after, std::vector<std::string> const& names, Which&& which) {
+    std::vector<std::string> picked;
+    std::copy_if(names.begin(), names.end(), std::back_inserter(picked), which);
+    if (!picked.empty()) how_.watch.notice(std::string{before} + some_of(picked) + std::string{after});
+  }
+  /// What a declared quantisation says and nobody reads.
+  void tell_unread(quant_declaration const& d) {
+    tell("not read in " + d.where + ": ", "", d.unread, [](auto const&) { return true; });
+    auto const unused = ignored_nothing(d, weights_.tensors);
+    tell("left unquantised by " + d.where + ", but no tensor is of such a module: ", "", unused,
+         [](auto const&) { return true; });
   }
 
   result<void> pin_and_read() {

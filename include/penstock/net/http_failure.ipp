@@ -12,11 +12,21 @@ inline std::string identifier(std::string_view text) {
   return out;
 }
 
-inline std::string_view advice(error_kind kind, int status) noexcept {
+inline std::string_view advice(error_kind kind, int status, std::string_view code, std::string_view explain) noexcept {
+  auto const has = [](std::string_view text, std::string_view part) { return text.find(part) != text.npos; };
   if (status >= 300 && status < 400) return "redirects are not followed: give the address it points to";
   switch (kind) {
-    case error_kind::not_found: return "check the container and the path";
-    case error_kind::access: return "check the credentials, their permissions and this machine's clock";
+    case error_kind::not_found:
+      if (has(code, "ContainerNotFound")) return "check the name of the container and whose account it is in";
+      return "check the container and the path";
+    case error_kind::access:
+      if (has(explain, "expired")) return "make a new SAS";
+      if (has(code, "Expired")) return "the credentials have expired: renew them and load again";
+      if (has(explain, "not valid before")) return "wait, or make a new SAS; check this machine's clock";
+      if (has(explain, "without credentials")) return "only a public container answers without: give credentials";
+      if (has(code, "PermissionMismatch"))
+        return "a SAS needs the permissions r (read) and l (list), an identity the role Storage Blob Data Reader";
+      return "check the credentials, their permissions and this machine's clock";
     case error_kind::changed: return "the object was overwritten since it was first seen: load again";
     case error_kind::format: return "the range must exist: the object is shorter than its header says";
     default: return "check the address and the state of the object";
@@ -44,7 +54,7 @@ PENSTOCK_INLINE std::string request_id_of(response_head const& head) {
 }
 
 PENSTOCK_INLINE error_kind kind_of(int status, std::string_view code) noexcept {
-  for (std::string_view part : {"Authentication", "Authorization", "NotPermitted"})
+  for (std::string_view part : {"Authentication", "Authorization", "NotPermitted", "Expired"})
     if (code.find(part) != code.npos) return error_kind::access;
   switch (status) {
     case 401:
@@ -71,8 +81,8 @@ PENSTOCK_INLINE error refused(response_head const& head, std::string_view body, 
                std::to_string(expected->count);
     }
   if (kind == error_kind::access && !explain.empty()) found += " (" + std::string(explain) + ")";
-  error e{kind,
-          std::string(shown) + ": expected a good answer, " + found + "; " + std::string(detail::advice(kind, status))};
+  error e{kind, std::string(shown) + ": expected a good answer, " + found + "; " +
+                    std::string(detail::advice(kind, status, code, explain))};
   e.where().uri = shown;
   e.where().attempts = 1;
   e.where().http_status = status;

@@ -68,7 +68,7 @@ class azure_authorizer final : public authorizer {
   azure_proof proof_;
   std::string account_, source_;
   secret value_;
-  std::string expiry_;  ///< of a SAS, as it says itself
+  std::string start_, expiry_, permissions_;  ///< of a SAS, as it says itself
   std::atomic<u64> attempts_{0};
   u64 process_part_;  ///< of the ids
 };

@@ -93,16 +93,16 @@ inline std::string request_id(u64 process_part, u64 n) {
   return text;
 }
 
-/// The value of `se=`, decoded, if it has the characters of a time only.
-inline std::string sas_expiry(std::string_view sas) {
+/// The value of a field such as `se=`, decoded, if it has the characters of a time or of permissions only.
+inline std::string sas_field(std::string_view sas, std::string_view field) {
   for (std::size_t at = 0; at < sas.size();) {
     auto const one = sas.substr(at, sas.find('&', at) - at);
     at += one.size() + 1;
-    if (!one.starts_with("se=")) continue;
-    auto const value = percent_decode(one.substr(3));
+    if (!one.starts_with(field)) continue;
+    auto const value = percent_decode(one.substr(field.size()));
     if (!value || value->size() > 32) return {};
     for (char c : *value)
-      if (!(c >= '0' && c <= '9') && c != '-' && c != ':' && c != 'T' && c != 'Z' && c != '.' && c != '+') return {};
+      if (!letter_or_digit(c) && c != '-' && c != ':' && c != '.' && c != '+') return {};
     return *value;
   }
   return {};
@@ -153,7 +153,9 @@ PENSTOCK_INLINE azure_authorizer::azure_authorizer(azure_proof proof, std::strin
     : proof_(proof), account_(std::move(account)), source_(std::move(source)), value_(std::move(value)) {
   std::random_device random;
   process_part_ = static_cast<u64>(random()) << 32 | random();
-  if (proof_ == azure_proof::sas) expiry_ = detail::sas_expiry(value_.reveal());
+  if (proof_ != azure_proof::sas) return;
+  start_ = detail::sas_field(value_.reveal(), "st="), expiry_ = detail::sas_field(value_.reveal(), "se=");
+  permissions_ = detail::sas_field(value_.reveal(), "sp=");
 }
 
 PENSTOCK_INLINE result<void> azure_authorizer::authorize(http_request& request) {
@@ -190,14 +192,16 @@ PENSTOCK_INLINE std::string azure_authorizer::explain() const {
     case azure_proof::sas: break;
   }
   std::string text = "with the SAS from " + source_;
-  if (expiry_.empty()) return text;
+  if (!permissions_.empty()) text += ", which permits " + permissions_;
   // Times of a SAS and of this text have the same form, so that they compare as texts.
   time_t const now = std::time(nullptr);
   std::tm p{};
   gmtime_r(&now, &p);
   char today[32];
   std::strftime(today, sizeof today, "%Y-%m-%dT%H:%M:%SZ", &p);
-  return text + (expiry_ < today ? ", SAS expired at " : ", valid until ") + expiry_;
+  if (start_ > today) text += ", SAS not valid before " + start_;
+  if (!expiry_.empty()) text += (expiry_ < today ? ", SAS expired at " : ", valid until ") + expiry_;
+  return text;
 }
 }  // namespace net
 PENSTOCK_END

@@ -15,6 +15,7 @@
 #include <penstock/pipeline/readiness.hpp>
 #include <penstock/pipeline/report.hpp>
 #include <penstock/pipeline/sink.hpp>
+#include <penstock/pipeline/trace.hpp>
 #include <penstock/storage/backend.hpp>
 
 PENSTOCK_BEGIN
@@ -82,12 +83,14 @@ class readiness_guard {
 /// @tparam Storage   a storage_backend
 /// @tparam Device    a device_backend
 /// @tparam Exchange  an exchange_policy
+/// @tparam Trace     a trace_policy
 /// @threads one `load` at a time for each executor; callbacks come on its threads
-template <class Storage, class Device, class Exchange = exchange::independent>
+template <class Storage, class Device, class Exchange = exchange::independent, class Trace = no_trace>
 class executor {
-  static constexpr bool fits = detail::check_storage<Storage>() && detail::check_device<Device>();
+  static constexpr bool fits =
+      detail::check_storage<Storage>() && detail::check_device<Device>() && detail::check_trace<Trace>();
   // guard-begin: executor_fits
-  static_assert(fits, "penstock: this storage and this device do not make an executor; the message above says why");
+  static_assert(fits, "penstock: this storage, device and trace do not make an executor; the message above says why");
   // guard-end: executor_fits
   // guard-begin: exchange_is_a_policy
   static_assert(
@@ -101,8 +104,9 @@ class executor {
   // guard-end: exchange_has_its_communicator
 
  public:
-  /// Both must outlive the executor.
-  executor(Storage& storage, Device& device) noexcept : storage_(storage), device_(device) {}
+  /// Storage and device must outlive the executor.
+  executor(Storage& storage, Device& device, Trace trace = {}) noexcept
+      : storage_(storage), device_(device), trace_(std::move(trace)) {}
 
   /// Runs `p` once. After a failure the sink's parameters hold some of their bytes; nothing that failed was announced.
   ///
@@ -127,7 +131,7 @@ class executor {
 
  private:
   template <class Sink>
-  using lane = detail::lane<Storage, Device, Sink>;
+  using lane = detail::lane<Storage, Device, Sink, Trace>;
   using io_lanes = std::vector<std::unique_ptr<typename Storage::lane>>;
 
   template <class Sink>
@@ -148,7 +152,7 @@ class executor {
     if (auto bound = device_.bind(); !bound) return std::move(bound.error());
 
     // Destroyed from the last to the first: queues of reads, then lanes with their slots, then what all share.
-    std::optional<detail::load_state<Storage, Device, Sink>> state;
+    std::optional<detail::load_state<Storage, Device, Sink, Trace>> state;
     std::vector<std::unique_ptr<lane<Sink>>> workers;
     io_lanes io;
     bytes transport;
@@ -160,7 +164,7 @@ class executor {
     }
     auto const room = detail::check_memory(p, *pre, lanes, transport);
     if (!room) return room.error();
-    state.emplace(p, *pre, objects, device_, sink, options, lanes, *room);
+    state.emplace(p, *pre, objects, device_, sink, options, lanes, *room, trace_);
     for (u32 i = 0; i < lanes; ++i) {
       auto stream = device_.open_stream();
       if (!stream) return std::move(stream.error());
@@ -225,5 +229,6 @@ class executor {
 
   Storage& storage_;
   Device& device_;
+  [[no_unique_address]] Trace trace_;
 };
 PENSTOCK_END

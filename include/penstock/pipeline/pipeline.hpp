@@ -52,9 +52,10 @@ class pipeline {
   using model_type = model<storage_type>;
   using plan_type = pinned_plan<typename storage_type::object>;
   using stream_type = typename device_type::stream;
+  using trace_type = typename detail::trace_of<Policies>::type;
 
-  explicit pipeline(storage_type s = storage_type{}, device_type d = device_type{})
-      : storage_(std::move(s)), device_(std::move(d)) {}
+  explicit pipeline(storage_type s = storage_type{}, device_type d = device_type{}, trace_type t = trace_type{})
+      : storage_(std::move(s)), device_(std::move(d)), trace_(std::move(t)) {}
 
   /// The maps that `plan` chooses from.
   [[nodiscard]] static constexpr std::span<map_choice const> maps() noexcept {
@@ -156,11 +157,12 @@ class pipeline {
   };
   template <class Sink>
   result<report> run(plan_type const& p, Sink& sink, load_options const& options) {
-    executor<storage_type, device_type, typename Policies::exchange> run_plan{storage_, device_};
+    executor<storage_type, device_type, typename Policies::exchange, trace_type> run_plan{storage_, device_, trace_};
     return run_plan.load(p, *p.pinned_, sink, options);
   }
 
   storage_type storage_;
   device_type device_;
+  [[no_unique_address]] trace_type trace_;
 };
 PENSTOCK_END

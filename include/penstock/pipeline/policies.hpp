@@ -1,6 +1,7 @@
 #pragma once
 #include <penstock/device/host.hpp>
 #include <penstock/exchange/independent.hpp>
+#include <penstock/pipeline/trace.hpp>
 #include <penstock/plan/choose_map.hpp>
 #include <penstock/storage/backend.hpp>
 
@@ -29,9 +30,20 @@ struct own {
 struct defaults {
   using device = penstock::device::host;
   using exchange = penstock::exchange::independent;
+  using trace = no_trace;  // who hears what the lanes do
 };
 
 namespace detail {
+template <class P>
+struct trace_of {
+  using type = no_trace;
+};
+template <class P>
+  requires requires { typename P::trace; }
+struct trace_of<P> {
+  using type = typename P::trace;
+};
+
 template <class T>
 inline constexpr bool is_ownership = false;
 template <>
@@ -107,8 +119,9 @@ struct check_policies {
                       "penstock: own<Memory> allocates where P::device cannot write");
         // guard-end: policies_own_memory
       }
-      return storage && device && is_ownership<typename P::ownership> && exchange_policy<typename P::exchange> &&
-             maps_of<typename P::arch, typename P::quant>().size() > 0;
+      constexpr bool trace = check_trace<typename trace_of<P>::type>();
+      return storage && device && trace && is_ownership<typename P::ownership> &&
+             exchange_policy<typename P::exchange> && maps_of<typename P::arch, typename P::quant>().size() > 0;
     }
     return false;
   }

@@ -62,9 +62,10 @@ inline result<map_view> choose_map(std::span<map_choice const> from, model_confi
     for (auto const& name : c.classes)
       if (name == found) return c.map;
   if (found.empty())
-    return error{error_kind::config,
-                 "expected \"architectures\" in config.json, found none; name one of the architectures " +
-                     detail::names_of(from)};
+    return error{error_kind::config, std::string{"expected \"architectures\" in config.json, found "} +
+                                         (config.empty() ? "no config.json" : "none") +
+                                         "; fetch the file as well, or name one of the architectures " +
+                                         detail::names_of(from)};
   std::string classes;
   for (auto const& c : from)
     for (auto const& name : c.classes) classes += (classes.empty() ? "" : ", ") + std::string{name};

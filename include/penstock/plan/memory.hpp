@@ -48,10 +48,11 @@ inline result<memory_division> divide_memory(plan_options const& o, bytes kept) 
   }
   if (m.total() > m.limit) m.slots = 1;
   if (m.total() > m.limit)
-    return error{error_kind::plan, "expected a memory limit of at least " + in_bytes(m.total()) + " (slots " +
-                                       in_bytes(m.ring()) + ", transport " + in_bytes(m.transport) + ", kept " +
-                                       in_bytes(m.kept) + "), found " + in_bytes(m.limit) +
-                                       "; raise the limit or choose a smaller slot"};
+    return error{error_kind::plan, "expected a memory limit of at least " + in_bytes(m.total()) +
+                                       " for this rank (slots " + in_bytes(m.ring()) + ", transport " +
+                                       in_bytes(m.transport) + ", kept " + in_bytes(m.kept) + "), found " +
+                                       in_bytes(m.limit) + "; raise the limit" +
+                                       (o.slot.count ? " or choose a smaller slot" : "")};
   return m;
 }
 }  // namespace detail

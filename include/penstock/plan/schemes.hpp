@@ -1,35 +1,13 @@
 #pragma once
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
+#include <penstock/format/ignore_list.hpp>
 #include <penstock/plan/bound_map.hpp>
 
 PENSTOCK_BEGIN
 namespace detail {
-/// The modules that a declaration leaves alone.
-///
-/// An entry is a module's whole name, with or without `model.` in front, or its last segments. A parent's name does not
-/// stand for its children, nor the engine's name of a fused parameter for its pieces: public files list both.
-/// @source transformers and vLLM, `modules_to_not_convert` and `ignored_layers`
-class ignore_list {
- public:
-  explicit ignore_list(quant_declaration const* d) {
-    if (d) names_.insert(d->ignored.begin(), d->ignored.end());
-  }
-  [[nodiscard]] bool empty() const noexcept { return names_.empty(); }
-  [[nodiscard]] bool has(std::string const& module) const {
-    if (names_.contains("model." + module)) return true;
-    for (std::size_t at = 0; at != std::string::npos; at = module.find('.', at))
-      if (names_.contains(module.substr(at ? ++at : 0))) return true;
-    return false;
-  }
-
- private:
-  std::unordered_set<std::string> names_;
-};
-
 /// "none, fp8_block"
 inline std::string schemes_of(map_view const& map) {
   std::string names;
@@ -47,6 +25,11 @@ class scheme_choice {
     auto const scheme = declared(m.map(), config, wanted);
     if (!scheme) return scheme.error();
     scheme_choice c;
+    if (*scheme && !config.quantization())
+      return error{error_kind::config, "expected a checkpoint that is quantised as " +
+                                           std::string{m.map().schemes()[*scheme].name} +
+                                           ", found that config.json declares no quantisation; leave --quant out, or "
+                                           "correct config.json"};
     ignore_list const ignored{config.quantization()};
     for (std::size_t i = 0; i < m.map().rules().size(); ++i) {
       auto const& r = m.map().rules()[i];

@@ -50,15 +50,14 @@ inline result<share> share_of(arch::rule const& r, bound_rule const& b, quant::a
   bool const cut = rows ? r.how != split::whole && r.how != split::by_in
                         : along == quant::axis::in_features && r.how == split::by_in;
   if (!cut) return share{{0, length}, length};
-  auto refuse = [&](u64 units, char const* what, std::string const& would_do) {
+  auto refuse = [&](u64 units, char const* what) {
     auto const name = arch::name_of(r);
     return error{error_kind::plan, std::string{name.view()} + ": " + std::to_string(units) + " " + what +
-                                       " cannot be divided over " + std::to_string(at.size) +
-                                       " ranks; expected a tp of " + would_do};
+                                       " cannot be divided over " + std::to_string(at.size) + " ranks"};
   };
   if (r.how == split::by_vocab) {
     u64 const unit = b.vocab_unit ? b.vocab_unit : at.size, padded = up_to(length, unit);
-    if (padded % at.size) return refuse(padded, "rows (padded vocabulary)", divisors_of(padded));
+    if (padded % at.size) return refuse(padded, "rows (padded vocabulary)");
     u64 const each = padded / at.size, lo = std::min(length, each * at.rank), hi = std::min(length, lo + each);
     return share{{lo, hi - lo}, each};
   }
@@ -74,16 +73,8 @@ inline result<share> share_of(arch::rule const& r, bound_rule const& b, quant::a
   u64 const width = length / (units ? units : 1);
   if (r.how == split::by_kv_heads && at.size > units && at.size % units == 0)
     return share{{at.rank / (at.size / units) * width, width}, width};
-  if (units % at.size) {
-    auto const more = r.how == split::by_kv_heads ? divisors_of(units) + ", or a multiple of " + std::to_string(units)
-                                                  : divisors_of(units);
-    return refuse(units,
-                  r.how == split::by_kv_heads ? "KV heads"
-                  : by_heads                  ? "heads"
-                  : rows                      ? "rows"
-                                              : "columns",
-                  more);
-  }
+  if (units % at.size)
+    return refuse(units, r.how == split::by_kv_heads ? "KV heads" : by_heads ? "heads" : rows ? "rows" : "columns");
   u64 const each = units / at.size * width;
   return share{{each * at.rank, each}, each};
 }
@@ -104,8 +95,7 @@ inline result<share> stored(share s, u64 total, quant::axis const& a, u64 per, b
     auto const name = arch::name_of(r, suffix);
     return error{error_kind::plan, std::string{name.view()} + ": the share [" + std::to_string(s.mine.first) + ", " +
                                        std::to_string(s.mine.first + s.mine.count) + ") cuts a unit of " +
-                                       std::to_string(per) +
-                                       "; choose a tp (or ep) at which each rank's share is a multiple of it"};
+                                       std::to_string(per)};
   }
   return share{{s.mine.first / per, (s.mine.count + per - 1) / per}, (s.local + per - 1) / per};
 }

@@ -17,7 +17,8 @@ struct fp8_block {
 
   static bool declared(quant_declaration const& d) {
     bool const e4m3 = d.format.empty() || d.format == "e4m3" || d.format == "float8_e4m3fn";
-    return d.method == "fp8" && !d.weight_block_size.empty() && e4m3;
+    bool const dynamic = d.activation.empty() || d.activation == "dynamic";  // static ones have scales of their own
+    return d.method == "fp8" && !d.weight_block_size.empty() && e4m3 && dynamic;
   }
 
   static void dequantise(stored_rows const& r, float* to) noexcept {

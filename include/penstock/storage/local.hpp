@@ -92,8 +92,8 @@ class local {
   ///         folder, FIFO, socket or device; io
   result<std::vector<object>> pin(uri const& root, std::span<std::string const> names) const;
 
-  /// Every file below `root`, sorted; links are followed, folders that may not be read are left out. A link to nothing
-  /// is listed with 0 bytes, so that `pin` can say that it is broken.
+  /// Every file below `root`, sorted; links to files are followed, links to folders and folders that may not be read
+  /// are left out. A link to nothing is listed with 0 bytes, so that `pin` can say that it is broken.
   ///
   /// @errors not_found, access, usage: the root is a file, or more than a million files stand below it; io
   result<std::vector<stored_object>> list(uri const& root) const;

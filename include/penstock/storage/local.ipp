@@ -56,7 +56,7 @@ PENSTOCK_INLINE std::optional<std::string> percent_decoded(std::string_view text
   return plain;
 }
 
-/// Walks folders, following links, and never enters one that it is inside of.
+/// Walks folders. A link to a file is a file; one to a folder is not entered: it may lead anywhere, also in a circle.
 class file_walk {
  public:
   explicit file_walk(std::string const& root) : root_(root) {}
@@ -71,7 +71,7 @@ class file_walk {
                      "expected a folder with a checkpoint, or one .safetensors file, and found the file " + root_ +
                          "; name the folder in which it stands",
                      {.uri = root_}};
-      return system_says(number, "open", root_, number == ENOENT ? "name the folder of a checkpoint" : "");
+      return system_says(number, "open", root_, number == ENOENT ? advice() : "");
     }
     if (auto done = enter(descriptor, ""); !done) return std::move(done).error();
     std::sort(found_.begin(), found_.end(), [](auto const& a, auto const& b) { return a.name < b.name; });
@@ -83,20 +83,15 @@ class file_walk {
 
   /// Takes the descriptor.
   result<void> enter(int descriptor, std::string const& prefix) {
-    file_state here;
-    bool const known = look_at(descriptor, here);
-    bool const inside = std::any_of(path_.begin(), path_.end(),
-                                    [&](auto const& up) { return up.device == here.device && up.inode == here.inode; });
-    DIR* const folder = known && !inside ? ::fdopendir(descriptor) : nullptr;
+    DIR* const folder = ::fdopendir(descriptor);
     if (!folder) {
       int const number = errno;
       ::close(descriptor);
-      if (inside) return {};
       return system_says(number, "read", root_ + "/" + prefix);
     }
-    path_.push_back(here);
+    ++depth_;
     auto done = read(folder, prefix);
-    path_.pop_back();
+    --depth_;
     ::closedir(folder);
     return done;
   }
@@ -122,15 +117,22 @@ class file_walk {
         if (found_.size() > most_files) return too_much();
         continue;
       }
-      if (path_.size() >= most_folders) return too_much();
-      if (int const sub = ::openat(at, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC); sub >= 0) {
+      if (depth_ >= most_folders) return too_much();
+      if (int const sub = ::openat(at, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW); sub >= 0) {
         if (auto done = enter(sub, prefix + entry->d_name + "/"); !done) return done;
-      } else if (errno != EACCES && errno != ENOENT) {
+      } else if (errno != EACCES && errno != ENOENT && errno != ELOOP && errno != ENOTDIR) {
         return system_says(errno, "open", root_ + "/" + prefix + entry->d_name);
       }
     }
   }
 
+  std::string_view advice() const {
+    auto const slash = root_.find('/');
+    if (root_.find(":/") != root_.npos) return "a scheme is followed by two slashes, as in az://container/path";
+    if (slash != root_.npos && slash && root_[0] != '.' && root_.find('/', slash + 1) == root_.npos)
+      return "name the folder of a checkpoint; a model of the Hugging Face hub has to be downloaded first";
+    return "name the folder of a checkpoint";
+  }
   error too_much() const {
     return {error_kind::usage,
             "below " + root_ + " stand more than " + std::to_string(most_files) + " files, or folders more than " +
@@ -139,7 +141,7 @@ class file_walk {
   }
 
   std::string const& root_;
-  std::vector<file_state> path_;
+  std::size_t depth_ = 0;
   std::vector<stored_object> found_;
 };
 

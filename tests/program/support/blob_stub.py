@@ -297,6 +297,8 @@ class Server(http.server.ThreadingHTTPServer):
 class BlobStub:
     """`blobs` by name in one container; `faults`, the first that takes a request answers it; `log` of all requests."""
 
+    scheme = "http"
+
     def __init__(
         self,
         *,
@@ -319,7 +321,7 @@ class BlobStub:
 
     @property
     def endpoint(self):
-        return f"http://127.0.0.1:{self.server.server_address[1]}{self.root}"
+        return f"{self.scheme}://127.0.0.1:{self.server.server_address[1]}{self.root}"
 
     def put(self, name, data, **more):
         self.blobs[name] = Blob(data, f"0x8D{len(self.blobs):04X}{sum(data) & 0xffffff:06X}", **more)

@@ -15,6 +15,8 @@ import time
 import unittest
 from dataclasses import dataclass
 
+from . import leaks
+
 # Exit status of each kind of error.
 STATUS = {
     "usage": 2,
@@ -43,6 +45,7 @@ class Run:
     err: str
     seconds: float
     peak_bytes: int  # largest resident memory
+    told: bytes = b""  # both outputs, as they are
 
     def __str__(self):
         return (
@@ -91,8 +94,9 @@ def run(command, *, env, cwd=None, timeout=120):
         texts = []
         for file in (out, err):
             file.seek(0)
-            texts.append(file.read().decode("utf-8", "replace"))
-    return Run(list(command), process.returncode, *texts, seconds, usage.ru_maxrss * 1024)
+            texts.append(file.read())
+    plain = [text.decode("utf-8", "replace") for text in texts]
+    return Run(list(command), process.returncode, *plain, seconds, usage.ru_maxrss * 1024, b"\n".join(texts))
 
 
 def executable(variable, *guesses):
@@ -126,7 +130,7 @@ def read_digests(path):
 class ProgramTest(unittest.TestCase):
     """A test with a folder of its own, which runs the program in a clean environment."""
 
-    secrets = ()  # texts that must be in no output
+    secrets = ()  # texts that must be in no output, beside those that a run is given as credentials
     maxDiff = 4000
 
     def setUp(self):
@@ -142,22 +146,23 @@ class ProgramTest(unittest.TestCase):
             self.counter += 1
             return self.folder / f"{self.counter}{suffix}"
 
-    def penstock(self, *arguments, env=(), cwd=None, timeout=120):
-        """Runs it. Whatever the test is about: no crash, no time-out, no secret in what it says."""
-        made = run(
-            [executable("PENSTOCK_PROGRAM", *PROGRAM), *arguments],
-            env=self.environment | dict(env),
-            cwd=cwd,
-            timeout=timeout,
-        )
+    def run_program(self, *command, env=(), cwd=None, timeout=120):
+        """Runs one of our programs. Whatever the test is about: no crash, no time-out, no secret told, no open cache."""
+        environment = self.environment | dict(env)
+        start = time.time_ns() - 20_000_000  # a file's clock is coarser
+        made = run(command, env=environment, cwd=cwd, timeout=timeout)
         self.assertNotEqual(made.status, -signal.SIGKILL, f"it did not end within {timeout} s\n{made}")
         self.assertGreaterEqual(made.status, 0, f"it was ended by a signal\n{made}")
-        self.assert_no_secret(made.out + made.err, made)
+        self.assert_no_leak(environment, command, [("its output", made.told), *leaks.files_since(self.folder, start)], made)
+        self.assertEqual(leaks.open_to_others(pathlib.Path(environment["XDG_CACHE_HOME"]) / "penstock"), [], made)
         return made
 
-    def assert_no_secret(self, text, what):
-        for secret in self.secrets:
-            self.assertNotIn(secret, text, f"a secret was told by\n{what}")
+    def assert_no_leak(self, environment, command, texts, made):
+        secrets = [*leaks.secrets_of(environment, command), *self.secrets]
+        self.assertEqual(leaks.find(secrets, texts), [], f"a secret was told by\n{made}")
+
+    def penstock(self, *arguments, **options):
+        return self.run_program(executable("PENSTOCK_PROGRAM", *PROGRAM), *arguments, **options)
 
     def succeeds(self, *arguments, **options):
         made = self.penstock(*arguments, **options)
@@ -168,7 +173,6 @@ class ProgramTest(unittest.TestCase):
         """A load that must succeed: its run, its digests and its report."""
         digest, report = self.new_path(".digest"), self.new_path(".json")
         made = self.succeeds("load", uri, "--digest", digest, "--json", report, *arguments, **options)
-        self.assert_no_secret(digest.read_text() + report.read_text(), made)
         return made, read_digests(digest), json.loads(report.read_text())
 
     def fails(self, kinds, words, *arguments, **options):

@@ -139,8 +139,11 @@ BOOST_AUTO_TEST_CASE(a_file_of_modelopt_counts_where_the_config_declares_nothing
   BOOST_TEST(c.fingerprint() != before);
 
   auto own = *parse(R"({"quantization_config":{"quant_method":"fp8"}})");
-  BOOST_TEST_REQUIRE(own.add_quantization(bytes_of(file)).has_value());
+  BOOST_TEST(own.add_quantization(bytes_of(R"({"quantization":{"quant_algo":"FP8"}})")).has_value());
   BOOST_TEST(own.quantization()->method == "fp8");
+  BOOST_TEST(bad_config(own.add_quantization(bytes_of(file)), {"fp8", "NVFP4", "hf_quant_config.json", "remove"}));
+  auto groups = *parse(R"({"quantization_config":{"quant_algo":"NVFP4","group_size":32}})");
+  BOOST_TEST(bad_config(groups.add_quantization(bytes_of(file)), {"groups of 32", "groups of 16"}));
   BOOST_TEST(bad_config(own.add_quantization(bytes_of("[]")), {"hf_quant_config.json"}));
 }
 

@@ -207,6 +207,8 @@ BOOST_AUTO_TEST_CASE(a_length_that_cannot_be_is_refused) {
   BOOST_TEST(bad_format(read(length_bytes(3) + "{}"), {"a length of 3", "a file of 10"}));
   BOOST_TEST(bad_format(read(length_bytes(0xffffff000000003c) + "{}"), {"18446742974197923900"}));
   BOOST_TEST(bad_format(read(length_bytes(100'000'001)), {"100000001", "100000000"}));
+  BOOST_TEST(bad_format(read("version https://git-lfs"), {"\"version \"", "git lfs pull"}));
+  BOOST_TEST(bad_format(read("<!DOCTYPE html>"), {"\"<!DOCTYP\"", "web site"}));
 }
 
 BOOST_AUTO_TEST_CASE(the_number_of_tensors_has_a_limit) {

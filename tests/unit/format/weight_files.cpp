@@ -48,7 +48,9 @@ BOOST_AUTO_TEST_CASE(without_an_index_the_whole_model_goes_before_its_other_form
 }
 
 BOOST_AUTO_TEST_CASE(no_file_of_weights_is_an_error) {
-  BOOST_TEST(fails(of({"config.json", "sub/model.safetensors"}), error_kind::not_found, {"*.safetensors", "2 files"}));
+  BOOST_TEST(fails(of({"config.json", "sub/model.safetensors"}), error_kind::not_found,
+                   {"*.safetensors", "2 files", "there are some in \"sub\""}));
+  BOOST_TEST(fails(of({"config.json", "a.gguf"}), error_kind::not_found, {"only safetensors are read", "\"a.gguf\""}));
   BOOST_TEST(fails(of({}), error_kind::not_found, {"0 files"}));
 }
 

@@ -31,6 +31,7 @@ BOOST_AUTO_TEST_CASE(a_status_has_a_kind) {
   BOOST_TEST((kind_of(403, "AuthorizationFailure") == error_kind::access));
   BOOST_TEST((kind_of(400, "InvalidAuthenticationInfo") == error_kind::access));
   BOOST_TEST((kind_of(409, "PublicAccessNotPermitted") == error_kind::access));
+  BOOST_TEST((kind_of(400, "ExpiredToken") == error_kind::access));
   BOOST_TEST((kind_of(404, "") == error_kind::not_found));
   BOOST_TEST((kind_of(412, "ConditionNotMet") == error_kind::changed));
   BOOST_TEST((kind_of(416, "InvalidRange") == error_kind::format));

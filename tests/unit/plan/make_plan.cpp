@@ -101,6 +101,7 @@ BOOST_AUTO_TEST_CASE(heads_that_do_not_divide_are_an_error_with_both_numbers) {
   BOOST_TEST((eight.error().kind() == error_kind::plan));
   BOOST_TEST(has(eight.error().message(), "3 KV heads"));
   BOOST_TEST(has(eight.error().message(), "8 ranks"));
+  BOOST_TEST(has(eight.error().message(), "for the whole model a tp of these would do: 1"));
 }
 
 // Case H16: 10 rows over 4 ranks.

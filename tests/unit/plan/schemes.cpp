@@ -108,6 +108,11 @@ BOOST_AUTO_TEST_CASE(a_scheme_may_be_named_and_must_not_contradict_the_config) {
   BOOST_TEST(planned(small_deepseek(), o).has_value());
   o.quant = "none";
   fails(planned(small_deepseek(), o), error_kind::config, {"fp8", "\"none\""});
+  std::string plain = small_deepseek();
+  auto const at = plain.find("\"quantization_config\"");
+  plain.replace(at, 21, "\"quantization_before\"");
+  o.quant = "fp8_block";
+  fails(planned(plain, o), error_kind::config, {"fp8_block", "declares no quantisation"});
   o.quant = "awq";
   fails(planned(small_deepseek(), o), error_kind::usage, {"none, fp8_block", "awq"});
 }

@@ -25,6 +25,11 @@ BOOST_AUTO_TEST_CASE(it_is_declared_by_fp8_with_blocks) {
   BOOST_TEST(!quant::fp8_block::declared(d));
   d.format = "float8_e4m3fn";
   BOOST_TEST(quant::fp8_block::declared(d));
+  for (std::string const scheme : {"dynamic", "static"}) {  // static activations have scales that nothing here reads
+    d.activation = scheme;
+    BOOST_TEST(quant::fp8_block::declared(d) == (scheme == "dynamic"));
+  }
+  d.activation.clear();
   d.method = "compressed-tensors";
   BOOST_TEST(!quant::fp8_block::declared(d));
 }

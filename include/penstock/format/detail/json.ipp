@@ -57,13 +57,14 @@ PENSTOCK_INLINE result<simdjson::dom::object> parse_object(simdjson::dom::parser
                                                            std::span<std::byte const> json, std::string_view file,
                                                            error_kind kind) {
   std::string_view const text{reinterpret_cast<char const*>(json.data()), json.size()};
-  auto const wrong = [&](std::string_view found) {
-    return error{kind, joined(file, ": expected a JSON object, found ", found, "; get the file again")};
+  auto const wrong = [&](std::string_view found, std::string_view advice = "get the file again") {
+    return error{kind, joined(file, ": expected a JSON object, found ", found, "; ", advice)};
   };
   auto const first = text.find_first_not_of(" \t\r\n");
   if (first == text.npos) return wrong("no text");
   if (text.substr(first).starts_with("\xef\xbb\xbf")) return wrong("a byte order mark in front of it");
-  if (text[first] != '{') return wrong(joined(shown(text.substr(first, 8)), " at byte ", first));
+  if (text[first] != '{')
+    return wrong(joined(shown(text.substr(first, 8)), " at byte ", first), advice_on(text.substr(first)));
   simdjson::dom::object object;
   if (auto const code = parser.parse(text.data(), text.size(), true).get(object)) {
     if (code == simdjson::MEMALLOC || code == simdjson::CAPACITY)

@@ -47,6 +47,13 @@ std::string joined(Parts const&... parts) {
   return out;
 }
 
+/// What to do about a file that is something else by its first bytes.
+inline std::string_view advice_on(std::string_view beginning) noexcept {
+  if (beginning.starts_with("version ")) return "it is a pointer of git-lfs: fetch the file itself (git lfs pull)";
+  if (beginning.starts_with('<')) return "it is a page of a web site: download the file itself";
+  return "get the file again";
+}
+
 /// "1 byte", "2 bytes".
 inline std::string counted(u64 n, std::string_view what) {
   return joined(n, " ", what, n == 1 ? std::string_view{} : std::string_view{"s"});

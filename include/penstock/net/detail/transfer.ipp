@@ -71,10 +71,25 @@ struct failure {
   bool from_status = false;  ///< the answer itself is the error
 };
 
+/// Where the environment names a proxy for this request, it may be what does not answer.
+inline std::string proxy_hint(CURL* easy) {
+  char const* url = nullptr;
+  curl_easy_getinfo(easy, CURLINFO_EFFECTIVE_URL, &url);
+  auto const parts = split_url(url ? url : "");
+  if (!parts || is_loopback(parts->host)) return {};
+  for (char const* name : {"https_proxy", "HTTPS_PROXY", "http_proxy", "all_proxy", "ALL_PROXY"})
+    if (char const* value = std::getenv(name); value && *value)
+      return std::string(" (") + name + " names a proxy: correct or unset it)";
+  return {};
+}
+
 /// What libcurl says about the connection, sorted by whether another attempt can help.
 inline failure transport_failure(transfer& t, CURLcode code) {
   using next = failure::next;
-  std::string const text = t.text[0] ? t.text : curl_easy_strerror(code);
+  std::string text = t.text[0] ? t.text : curl_easy_strerror(code);
+  if (code == CURLE_SSL_CONNECT_ERROR && text.find("wrong version number") != text.npos)
+    text += " (this port does not speak TLS: is http:// meant?)";
+  if (code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_PROXY) text += proxy_hint(t.easy.get());
   switch (code) {
     case CURLE_COULDNT_RESOLVE_HOST:
       return {++t.unresolved < 2 ? next::again : next::give_up, error_kind::transient, text};
@@ -95,9 +110,10 @@ inline failure transport_failure(transfer& t, CURLcode code) {
               "expected a certificate that a known authority signed for this host, found another (" + text +
                   "); give the authority by ca_file or CURL_CA_BUNDLE"};
     case CURLE_SSL_CACERT_BADFILE:
-      return {
-          next::give_up, error_kind::usage,
-          "expected a PEM file of authorities (ca_file, CURL_CA_BUNDLE, SSL_CERT_FILE), found none that can be read"};
+      return {next::give_up, error_kind::usage,
+              "expected a PEM file of authorities (ca_file, CURL_CA_BUNDLE, SSL_CERT_FILE), found none that can be "
+              "read (" +
+                  text + "); correct its path"};
     case CURLE_OUT_OF_MEMORY: return {next::give_up, error_kind::memory, "libcurl has no memory; lower the depth"};
     case CURLE_UNSUPPORTED_PROTOCOL:
       return {next::give_up, error_kind::io, "expected an HTTP answer, found something else; check host and port"};
@@ -175,7 +191,7 @@ inline error final_error(transfer& t, failure const& f) {
   if (used_up || kind == error_kind::transient)
     message += "expected an answer, gave up after " + std::to_string(attempts) +
                (attempts == 1 ? " attempt" : " attempts") + ", the last with: " + f.text +
-               "; try again when the store answers";
+               "; check the endpoint and the network, or try again when the store answers";
   else message += f.text;
   error e{kind, std::move(message)};
   e.where().uri = t.shown;

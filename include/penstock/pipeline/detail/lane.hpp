@@ -28,6 +28,7 @@ class stopwatch {
     auto const now = std::chrono::steady_clock::now();
     return std::chrono::duration<double>(now - std::exchange(last_, now)).count();
   }
+  [[nodiscard]] std::chrono::steady_clock::time_point last() const noexcept { return last_; }
 
  private:
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
@@ -51,10 +52,10 @@ struct lane_tally {
 ///
 /// `step` never blocks and says what it needs; `turn` blocks on that. So a test can drive every interleaving.
 /// @threads one, from the first step on; nothing of it is shared but the load's state
-template <class Storage, class Device, class Sink>
+template <class Storage, class Device, class Sink, class Trace = no_trace>
 class lane {
  public:
-  using state = load_state<Storage, Device, Sink>;
+  using state = load_state<Storage, Device, Sink, Trace>;
   using stream_type = typename Device::stream;
 
   lane(state& load, Device& device, typename Storage::lane& io, stream_type stream, u32 number)
@@ -69,6 +70,7 @@ class lane {
   /// Runs until the plan's end or the first failure; afterwards no read and no copy of this lane is under way.
   void run() noexcept {
     double const before = thread_cpu_seconds();
+    load_.trace.begin(load_.plan, number_);
     (void)watch_.lap();
     PENSTOCK_TRY {
       for (need n = step(); n != need::end; n = step())
@@ -95,16 +97,16 @@ class lane {
     bool moved = false;
     if (draining_) {
       moved |= retire();
-      tally_.stages.drain.busy += watch_.lap();
+      book(tally_.stages.drain.busy, activity::drain);
     }
     PENSTOCK_POINT();
     if (full_) {
       moved |= land_full();
-      tally_.stages.land.busy += watch_.lap();
+      book(tally_.stages.land.busy, activity::land);
     }
     PENSTOCK_POINT();
     moved |= admit();
-    tally_.stages.read.busy += watch_.lap();
+    book(tally_.stages.read.busy, activity::admit);
     if (filled_here_) return need::again;
     if (reading_) return need::io;
     if (moved) return need::again;
@@ -123,16 +125,16 @@ class lane {
         if (load_.board.epoch() != epoch_) most = std::chrono::microseconds(0);
       }
       std::size_t const n_arrived = io_.wait(arrivals_, most);
-      tally_.stages.read.busy += watch_.lap();
+      book(tally_.stages.read.busy, activity::io);
       for (std::size_t i = 0; i < n_arrived; ++i) arrived(arrivals_[i]);
-      tally_.stages.land.busy += watch_.lap();
+      book(tally_.stages.land.busy, activity::land);
     } else if (n == need::event) {
       if (auto done = oldest_draining().done.wait(); !done) fail(std::move(done.error()));
-      tally_.stages.drain.waiting += watch_.lap();
+      book(tally_.stages.drain.waiting, activity::event);
     } else if (n == need::news) {
       PENSTOCK_POINT();
       load_.board.sleep(epoch_);
-      tally_.stages.read.waiting += watch_.lap();
+      book(tally_.stages.read.waiting, activity::news);
     }
   }
 
@@ -146,7 +148,8 @@ class lane {
         for (auto& s : slots_)
           if (s.state == slot_state::draining) (void)s.done.wait();
     }
-    for (auto& s : slots_) s.state = slot_state::free;
+    for (auto& s : slots_)
+      if (s.state != slot_state::free) become(s, slot_state::free);
     if (memory_) unpoison(memory_->data(), ring());  // the allocator may reuse these addresses
   }
 
@@ -159,6 +162,16 @@ class lane {
   static constexpr bool synchronous = requires { requires bool{Device::synchronous}; };
   static constexpr bool borrows = state::borrows;
 
+  /// Books the time since the last booking, in the tally and in the trace alike.
+  void book(double& seconds, activity a) {
+    auto const from = watch_.last();
+    seconds += watch_.lap();
+    load_.trace.spent(a, from, watch_.last());
+  }
+  void become(slot_type& s, slot_state now, u32 retries = 0) noexcept {
+    s.state = now;
+    load_.trace.slot(static_cast<u32>(&s - slots_.data()), now, s.read, retries);
+  }
   void fail(error e) { load_.board.fail(std::move(e)); }
   bytes stride() const noexcept { return load_.plan.memory.stride(); }
   bytes ring() const noexcept { return u64{load_.plan.memory.slots} * stride(); }
@@ -213,10 +226,11 @@ class lane {
       for (auto const& zeros : s.to)
         if (zeros.bytes) std::memset(zeros.to, 0, zeros.bytes);
       filled_here_ = true;
-      take_full(s);
+      become(s, slot_state::filling);
+      take_full(s, 0);
       return true;
     }
-    s.state = slot_state::filling;
+    become(s, slot_state::filling);
     ++reading_, ++tally_.requests;
     tally_.read += bytes{r.size};
     if (s.direct) tally_.direct += bytes{r.size};
@@ -241,7 +255,7 @@ class lane {
     --reading_;
     tally_.retries += c.retries;
     auto& s = slots_[c.tag];
-    if (!c.failed) return take_full(s);
+    if (!c.failed) return take_full(s, c.retries);
     auto& where = c.failed->where();
     auto const& r = load_.plan.reads[s.read];
     if (where.uri.empty()) where.uri = load_.plan.uri + "/" + load_.plan.objects[index_of(r.object)];
@@ -250,8 +264,8 @@ class lane {
     c.failed.reset();
   }
   /// The bytes are there. What is kept is taken out at once, before anything in this slot can wait.
-  void take_full(slot_type& s) {
-    s.state = slot_state::full, ++full_;
+  void take_full(slot_type& s, u32 retries) {
+    become(s, slot_state::full, retries), ++full_;
     if (!has(s, prepared::has_keeps)) return;
     for (auto const& c : copies_of(s)) {
       if (c.kind != what::keep) continue;
@@ -276,8 +290,9 @@ class lane {
   void land(slot_type& s) {
     touched_ = true;
     if (!s.direct) land_pieces(s);
-    s.state = slot_state::draining, --full_, ++draining_;
+    become(s, slot_state::draining), --full_, ++draining_;
     if (!ops_.empty()) {
+      timed<Trace> const copying(load_.trace, activity::copy);
       auto const copied = stream_.copy(ops_);
       ops_.clear();
       if (!copied) return fail(copied.error());
@@ -331,7 +346,7 @@ class lane {
     auto const& r = load_.plan.reads[s.read];
     auto const copies = copies_of(s);  // the slot may be another read's as soon as it is free
     if (!s.direct) poison(s.at, bytes{r.size});
-    s.state = slot_state::free, --draining_;
+    become(s, slot_state::free), --draining_;
     u32 run = 0, of = 0;  // neighbouring copies into one parameter are one decrement
     for (auto const& c : copies) {
       if (c.kind == what::keep) continue;

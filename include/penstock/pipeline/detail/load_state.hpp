@@ -13,6 +13,7 @@
 #include <penstock/pipeline/detail/progress_meter.hpp>
 #include <penstock/pipeline/load_options.hpp>
 #include <penstock/pipeline/readiness.hpp>
+#include <penstock/pipeline/trace.hpp>
 
 PENSTOCK_BEGIN
 namespace detail {
@@ -30,18 +31,19 @@ class countdown {
 };
 
 /// All that the lanes of one load share: constant while they run, atomic, or under a mutex of its part.
-template <class Storage, class Device, class Sink>
+template <class Storage, class Device, class Sink, class Trace = no_trace>
 class load_state {
  public:
   static constexpr bool borrows = borrowing_sink<Sink, typename Device::stream>;
 
   load_state(penstock::plan const& p, prepared const& pre, std::span<typename Storage::object const> pinned,
-             Device& device, Sink& to, load_options const& o, u32 lanes, bytes room)
+             Device& device, Sink& to, load_options const& o, u32 lanes, bytes room, Trace const& t = {})
       : plan(p),
         ready(pre),
         objects(pinned),
         sink(to),
         options(o),
+        trace(t),
         board(lanes),
         reads(p, pre, room),
         places(borrows ? 0 : p.parameters.size()),
@@ -89,6 +91,7 @@ class load_state {
   /// Calls the sink, one at a time unless it asked for more.
   template <class F>
   void call(F&& f) {
+    timed<Trace> const calling(trace, activity::callback);
     if (!options.serial_sink) return f();
     std::lock_guard const lock(sink_m_);
     f();
@@ -104,6 +107,7 @@ class load_state {
   std::span<typename Storage::object const> const objects;
   Sink& sink;
   load_options const& options;
+  [[no_unique_address]] Trace const trace;
   news_board board;
   admission reads;
   destinations places;

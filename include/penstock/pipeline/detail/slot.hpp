@@ -3,15 +3,10 @@
 
 #include <penstock/core/index.hpp>
 #include <penstock/core/read.hpp>
+#include <penstock/pipeline/trace.hpp>
 
 PENSTOCK_BEGIN
 namespace detail {
-/// free -> filling -> full -> draining -> free.
-///
-/// Its lane's thread owns a slot in every state. The bytes belong to nobody while free, to the storage while filling, to
-/// the lane while full, and to the device, which only reads them, while draining.
-enum class slot_state : u8 { free, filling, full, draining };
-
 /// One read on its way, and the memory that it passes through unless it is direct.
 template <class Device>
 struct slot {
