@@ -1,6 +1,7 @@
 #pragma once
 #include <curl/curl.h>
 
+#include <algorithm>
 #include <memory>
 
 #include <penstock/core/percent.hpp>
@@ -56,6 +57,12 @@ PENSTOCK_INLINE result<web_url> split_url(std::string_view text) {
                                         penstock::detail::without_credentials(text) + " (" + found +
                                         "); correct the URL"};
   };
+  // libcurl takes one to three slashes, and decodes a host after it has looked whether it is a number.
+  auto const colon = std::min(text.find(':'), text.size());
+  if (auto const after = text.substr(colon); !after.starts_with("://") || after.starts_with(":///"))
+    return no("no two slashes after the scheme");
+  auto const authority = text.substr(colon + 3, text.find_first_of("/?#", colon + 3) - colon - 3);
+  if (authority.find('%') != authority.npos) return no("a % before its path");
   std::unique_ptr<CURLU, detail::url_deleter> const u(curl_url());
   if (!u) return error{error_kind::memory, "no memory to read a URL"};
   auto const code = curl_url_set(u.get(), CURLUPART_URL, std::string(text).c_str(), CURLU_PATH_AS_IS);
@@ -75,7 +82,6 @@ PENSTOCK_INLINE result<web_url> split_url(std::string_view text) {
   w.path = detail::url_part(u.get(), CURLUPART_PATH, 0);
   w.query = detail::url_part(u.get(), CURLUPART_QUERY, 0);
   if (w.host.empty()) return no("no host");
-  if (w.host.find('%') != w.host.npos) return no("a host with a % in it");  // it would be decoded once more on the way
   if (w.path.empty()) w.path = "/";
   return w;
 }
