@@ -296,7 +296,7 @@ class Errors(ProgramTest):
 
     def test_tp_that_does_not_divide(self):
         folder = self.random_llama()
-        for tp, words in ((3, ["4", "3"]), (8, ["4", "8"])):
+        for tp, words in ((3, ["128", "3 ranks", "would do: 1, 2"]), (8, ["4 heads", "8 ranks", "would do: 1, 2"])):
             for command in ("load", "plan"):
                 self.fails("plan", words, command, folder, "--tp", str(tp))
         self.fails(

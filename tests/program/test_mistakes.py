@@ -162,7 +162,7 @@ class Quantisation(Mistakes):
                 self.fails("config", ["config.json", "hf_quant_config.json", "NVFP4", "fp8", "remove"], "plan", folder)
 
     def test_a_scheme_for_a_model_that_is_not_quantised(self):
-        self.fails("config", ["fp8_block", "declares no quantisation", "leave --quant out"], "load", TINY, "--quant", "fp8_block")
+        self.fails("config", ["weight_block_size", "declares no quantisation", "leave --quant out"], "load", TINY, "--quant", "fp8_block")
 
 
 class Store(Mistakes):

@@ -56,7 +56,10 @@ inline result<landing> land(bound_map const& m, std::size_t line, quant::part co
       if (auto const n = d->number(key)) return *n;
     if (auto const n = config.number(key)) return *n;
     missing = error{error_kind::config,
-                    "expected the number \"" + std::string{key} + "\" in the quantisation config, found none"};
+                    "expected the number \"" + std::string{key} + "\" in the quantisation config, found " +
+                        (config.quantization() ? "none; correct config.json"
+                                               : "that config.json declares no quantisation; leave --quant out, or "
+                                                 "correct config.json")};
     return 1;
   };
   for (unsigned d = 0; d < 2; ++d) {
@@ -94,6 +97,23 @@ inline result<landing> land(bound_map const& m, std::size_t line, quant::part co
     }
   }
   return l;
+}
+/// What cannot be shared, and each tp up to 64 at which all of the model can, with the ep as it is.
+template <class Lands>
+error with_sizes(error const& why, topology at, Lands&& lands) {
+  std::string sizes;
+  unsigned const ep = at.ep;
+  for (at.tp = ep; at.tp <= 64; at.tp += ep) {
+    at.rank = at.tp - 1;
+    bool const last = lands(at);
+    at.rank = 0;
+    if (last && lands(at)) sizes += (sizes.empty() ? "" : ", ") + std::to_string(at.tp);
+  }
+  return error{
+      why.kind(),
+      why.message() + "; for the whole model" + (ep > 1 ? " with this ep" : "") +
+          (sizes.empty() ? " no tp up to 64 would do: choose another ep" : " a tp of these would do: " + sizes),
+      why.where()};
 }
 }  // namespace detail
 PENSTOCK_END

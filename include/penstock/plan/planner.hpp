@@ -61,7 +61,8 @@ class planner {
   error unknown(checkpoint_tensor const& t) const;
   error contradiction(checkpoint_tensor const& t, std::string const& expected, std::string const& found) const;
   std::string scheme_of(std::size_t line, u64 layer) const;
-  std::string sizes_that_do() const;
+  /// Can every tensor of the model be shared like this?
+  bool lands(topology const& at) const;
   extent experts_here(u64 count) const noexcept;
   error_context context_of(checkpoint_tensor const& t) const {
     error_context c;

@@ -59,21 +59,11 @@ PENSTOCK_INLINE std::string planner::scheme_of(std::size_t line, u64 layer) cons
   return std::string{map_.map().schemes()[schemes_.of(map_.map().lines()[line].rule, layer)].name};
 }
 
-/// "1, 2, 4": each tp up to 64 at which every tensor of the model can be shared, with the ep as it is.
-PENSTOCK_INLINE std::string planner::sizes_that_do() const {
-  std::string sizes;
-  for (unsigned tp = at_.ep; tp <= 64; tp += at_.ep) {
-    bool all = true;
-    for (unsigned const rank : {0u, tp - 1}) {
-      topology at = at_;
-      at.tp = tp, at.rank = rank;
-      for (std::size_t i = 0; i < lines_.size(); ++i)
-        for (u8 scheme = 0; all && scheme < lines_[i].by_scheme.size(); ++scheme)
-          if (lines_[i].by_scheme[scheme]) all = land(map_, i, *part_of(map_, i, scheme), config_, at).has_value();
-    }
-    if (all) sizes += (sizes.empty() ? "" : ", ") + std::to_string(tp);
-  }
-  return sizes;
+PENSTOCK_INLINE bool planner::lands(topology const& at) const {
+  for (std::size_t i = 0; i < lines_.size(); ++i)
+    for (u8 scheme = 0; scheme < lines_[i].by_scheme.size(); ++scheme)
+      if (lines_[i].by_scheme[scheme] && !land(map_, i, *part_of(map_, i, scheme), config_, at)) return false;
+  return true;
 }
 
 PENSTOCK_INLINE result<void> planner::land_lines() {
@@ -423,14 +413,7 @@ PENSTOCK_INLINE result<std::vector<transfer>> planner::run() {
   if (auto r = land_lines(); !r) return std::move(r).error();
   if (auto r = match_tensors(); !r) return std::move(r).error();
   if (auto r = nothing_is_missing(); !r) return std::move(r).error();
-  if (cannot_land_) {
-    auto const sizes = sizes_that_do();
-    return error{
-        cannot_land_->kind(),
-        cannot_land_->message() + "; for the whole model" + (at_.ep > 1 ? " with this ep" : "") +
-            (sizes.empty() ? " no tp up to 64 would do: choose another ep" : " a tp of these would do: " + sizes),
-        cannot_land_->where()};
-  }
+  if (cannot_land_) return with_sizes(*std::move(cannot_land_), at_, [&](auto const& at) { return lands(at); });
   if (auto r = find_layers(); !r) return std::move(r).error();
   if (auto r = number_parameters(); !r) return std::move(r).error();
   for (std::size_t i = 0; i < hits_.size(); ++i)

@@ -25,11 +25,6 @@ class scheme_choice {
     auto const scheme = declared(m.map(), config, wanted);
     if (!scheme) return scheme.error();
     scheme_choice c;
-    if (*scheme && !config.quantization())
-      return error{error_kind::config, "expected a checkpoint that is quantised as " +
-                                           std::string{m.map().schemes()[*scheme].name} +
-                                           ", found that config.json declares no quantisation; leave --quant out, or "
-                                           "correct config.json"};
     ignore_list const ignored{config.quantization()};
     for (std::size_t i = 0; i < m.map().rules().size(); ++i) {
       auto const& r = m.map().rules()[i];

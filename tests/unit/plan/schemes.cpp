@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_scheme_may_be_named_and_must_not_contradict_the_config) {
   auto const at = plain.find("\"quantization_config\"");
   plain.replace(at, 21, "\"quantization_before\"");
   o.quant = "fp8_block";
-  fails(planned(plain, o), error_kind::config, {"fp8_block", "declares no quantisation"});
+  fails(planned(plain, o), error_kind::config, {"weight_block_size", "declares no quantisation"});
   o.quant = "awq";
   fails(planned(small_deepseek(), o), error_kind::usage, {"none, fp8_block", "awq"});
 }
