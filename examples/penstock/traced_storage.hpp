@@ -65,8 +65,12 @@ class traced_storage {
 
   void record_to(trace& t) noexcept { trace_ = &t; }
 
-  auto pin(penstock::uri const& root, std::span<std::string const> names) { return inner_.pin(root, names); }
-  auto list(penstock::uri const& root) { return inner_.list(root); }
+  auto pin(penstock::uri const& root, std::span<std::string const> names, std::stop_token const& stop = {}) {
+    return penstock::pin_objects(inner_, root, names, stop);
+  }
+  auto list(penstock::uri const& root, std::stop_token const& stop = {}) {
+    return penstock::list_objects(inner_, root, stop);
+  }
   auto directory_of(penstock::uri const& root) { return penstock::directory_of(inner_, root); }
   penstock::storage_traits traits() const { return penstock::traits_of(inner_); }
   penstock::result<std::unique_ptr<lane>> open_lane(std::span<object const> objects, unsigned index, unsigned depth) {
