@@ -3,18 +3,13 @@
 PENSTOCK_FAULT_ROUNDS=N takes N seeds for each case instead of one, PENSTOCK_FAULT_SEED=N begins with another.
 """
 
-import concurrent.futures
 import itertools
-import queue
-import shutil
-import threading
-import unittest
 
 from support import program
 from support.azurite import Azurite
-from support.fault_case import LIMITS, ROUNDS, SEED, FaultTest, model
+from support.fault_case import ROUNDS, SEED, FaultTest, model
 from support import fault_proxy as f
-from support.fault_proxy import POINTS, FaultProxy, rule, source
+from support.fault_proxy import POINTS, rule, source
 
 KINDS = {"R": "right", "T": "transient", "C": "changed", "F": "format", "I": "io", "A": "access", "N": "not_found"}
 GROUPS = {"list": 0, "pin_index": 1, "pin_shard": 1, "pin_file": 1, "index": 2, "header": 2, "body": 2, "file": 2}
@@ -59,7 +54,6 @@ FAULTS = {
     "early hints": (f.early_hints, "RR", "RR", "RR"),
 }
 WHOLE = {("the whole object", "index"), ("the whole object", "file")}  # read whole, so the whole is right
-WORKERS = 4
 
 
 def allowed(fault, point, ever):
@@ -68,61 +62,7 @@ def allowed(fault, point, ever):
     return {KINDS[FAULTS[fault][1 + GROUPS[point]][ever]]}
 
 
-class Worker:
-    """A driver, and its own way to the store."""
-
-    def __init__(self, test, number, store, **usual):
-        self.test, self.proxy = test, FaultProxy(store)
-        test.addCleanup(self.proxy.stop)
-        self.cache = test.folder / f"cache{number}"
-        usual |= {"endpoint": f"http://127.0.0.1:{self.proxy.port}/{usual.get('account', 'devaccount')}"}
-        self.driver = test.driver(cache=self.cache, **usual)
-        self.bodies = {}
-
-    def load(self, how, *rules, cold=False, **options):
-        if cold:
-            shutil.rmtree(self.cache, ignore_errors=True)
-        self.proxy.begin(*rules)
-        return self.driver.load(**how, **options)
-
-    def bodies_of(self, how):
-        """How many reads of tensor bytes this load has."""
-        key = how["tp"], how["rank"], how["slot"]
-        if key not in self.bodies:
-            for _ in range(10):  # a busy machine may take too long for an answer, and ask again
-                told = self.load(how)
-                self.test.assertEqual(self.test.verdict(told, how), "right", told)
-                if not told["retries"]:
-                    break
-            self.bodies[key] = self.proxy.count("body")
-            self.test.assertEqual(self.proxy.count("header"), 2)
-        return self.bodies[key]
-
-
 class Faults(FaultTest):
-    def at_once(self, cases, run, store, **usual):
-        """`run(worker, case)` for all cases by a few workers. Every failure is told."""
-        workers = [Worker(self, n, store, **usual) for n in range(WORKERS)]
-        free, failures, lock = queue.Queue(), [], threading.Lock()
-        for w in workers:
-            free.put(w)
-
-        def one(case):
-            worker = free.get()
-            try:
-                run(worker, case)
-            except Exception as e:
-                with lock:
-                    failures.append(f"{case}: {type(e).__name__}: {e}")
-            finally:
-                free.put(worker)
-
-        with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
-            list(pool.map(one, cases))
-        if failures:
-            self.fail(f"{len(failures)} of {len(cases)} cases\n" + "\n".join(failures[:20]))
-        self.ends_clean(*(w.driver for w in workers))
-
     def one_fault(self, worker, case):
         fault, point, which, ever, number = case
         seed = source(f"{number} {fault} {point} {which} {ever}")
@@ -179,7 +119,7 @@ class Faults(FaultTest):
         cases = [(fault, source(f"{SEED} {fault}").choice(POINTS), "first", False, SEED) for fault in signed]
         cases += [(fault, "body", "middle", True, SEED) for fault in ("cut", "503", "another ETag", "two lengths")]
         self.at_once(cases, self.one_fault, ("127.0.0.1", azurite.port), uri="az://models/m",
-                     account=azurite.account, key=azurite.key)
+                     account=azurite.account, key=azurite.key, first_byte=2000, stall=2000)
 
 
 if __name__ == "__main__":

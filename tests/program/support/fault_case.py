@@ -1,15 +1,18 @@
 """What tests of whole loads under faults share: a model of some twenty reads, its digests, and what every load must keep to."""
 
 import atexit
+import concurrent.futures
 import functools
 import os
 import pathlib
+import queue
 import random
 import shutil
 import tempfile
+import threading
 
 from .blob_stub import BlobStub
-from .fault_proxy import GUESS
+from .fault_proxy import GUESS, FaultProxy
 from .load_driver import LoadDriver
 from .program import ProgramTest
 
@@ -30,6 +33,7 @@ CONFIG = {
 ROUNDS = int(os.environ.get("PENSTOCK_FAULT_ROUNDS") or 1)  # the long form: as many seeds for each case
 SEED = int(os.environ.get("PENSTOCK_FAULT_SEED") or 1)  # the first of them
 SANITIZED = os.environ.get("PENSTOCK_SANITIZED") == "1"
+WORKERS = 4
 # Time limits of the driver's stores: long enough for a busy machine, as a false alarm costs an attempt.
 LIMITS = {"base": 1, "attempts": 4, "first_byte": 300, "stall": 300, "connect": 2000, "time": 20000}
 
@@ -49,6 +53,37 @@ def model():
 @functools.cache
 def digests(tp, rank):
     return {p.name: p.line(rank)["sha256"] for p in parameters(Checkpoint(model()), "llama", tp, rank)}
+
+
+class Worker:
+    """A driver, and its own way to the store."""
+
+    def __init__(self, test, number, store, tls=None, **usual):
+        self.test, self.proxy = test, FaultProxy(store, tls)
+        test.addCleanup(self.proxy.stop)
+        self.cache = test.folder / f"cache{number}"
+        usual |= {"endpoint": f"{'https' if tls else 'http'}://127.0.0.1:{self.proxy.port}/{usual.get('account', 'devaccount')}"}
+        self.driver = test.driver(cache=self.cache, **usual)
+        self.bodies = {}
+
+    def load(self, how, *rules, cold=False, **options):
+        if cold:
+            shutil.rmtree(self.cache, ignore_errors=True)
+        self.proxy.begin(*rules)
+        return self.driver.load(**how, **options)
+
+    def bodies_of(self, how):
+        """How many reads of tensor bytes this load has."""
+        key = how["tp"], how["rank"], how["slot"]
+        if key not in self.bodies:
+            for _ in range(10):  # a busy machine may take too long for an answer, and ask again
+                told = self.load(how, first_byte=20000, stall=20000)
+                self.test.assertEqual(self.test.verdict(told, how), "right", told)
+                if not told["retries"]:
+                    break
+            self.bodies[key] = self.proxy.count("body")
+            self.test.assertEqual(self.proxy.count("header"), 2)
+        return self.bodies[key]
 
 
 class FaultTest(ProgramTest):
@@ -94,6 +129,29 @@ class FaultTest(ProgramTest):
             return told["error"]
         self.assertEqual(got, want, told)
         return "right"
+
+    def at_once(self, cases, run, store, **usual):
+        """`run(worker, case)` for all cases by a few workers. Every failure is told."""
+        workers = [Worker(self, n, store, **usual) for n in range(WORKERS)]
+        free, failures, lock = queue.Queue(), [], threading.Lock()
+        for w in workers:
+            free.put(w)
+
+        def one(case):
+            worker = free.get()
+            try:
+                run(worker, case)
+            except Exception as e:
+                with lock:
+                    failures.append(f"{case}: {type(e).__name__}: {e}")
+            finally:
+                free.put(worker)
+
+        with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+            list(pool.map(one, cases))
+        if failures:
+            self.fail(f"{len(failures)} of {len(cases)} cases\n" + "\n".join(failures[:20]))
+        self.ends_clean(*(w.driver for w in workers))
 
     def ends_clean(self, *drivers):
         """After many loads no memory is lost, and the process ends well."""

@@ -175,29 +175,52 @@ def point_of(method, target, headers, seen):
 
 class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
-    request_queue_size = 128
+    request_queue_size = 8
+
+    def get_request(self):
+        while self.owner.deaf.is_set() and not self.owner.stopping.is_set():
+            time.sleep(0.005)
+        return super().get_request()
 
     def handle_error(self, request, client_address):
         pass
 
 
 class FaultProxy:
-    """In front of the server at `store`, a host and a port. `begin(*rules)` before each load."""
+    """In front of the server at `store`, a host and a port. `begin(*rules)` before each load.
 
-    def __init__(self, store):
-        self.store = store
+    While `deaf` is set no connection is taken: the system takes a few, and with TLS nobody shakes their hands.
+    """
+
+    def __init__(self, store, tls=None):
+        self.store, self.deaf, self.fillers = store, threading.Event(), []
         self.lock, self.stopping = threading.Lock(), threading.Event()
         self.rules, self.log = [], []
         self.server = Server(("127.0.0.1", 0), Client)
         self.server.owner = self
+        if tls:
+            self.server.socket = tls.wrap_socket(self.server.socket, server_side=True)
         self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         self.thread.start()
+
+    def become_deaf(self, full):
+        """@param full  not even the system takes another connection"""
+        self.deaf.set()
+        for _ in range(3 * Server.request_queue_size if full else 0):
+            filler = socket.socket()
+            filler.setblocking(False)
+            filler.connect_ex(("127.0.0.1", self.port))
+            self.fillers.append(filler)
 
     @property
     def port(self):
         return self.server.server_address[1]
 
     def begin(self, *rules):
+        for filler in self.fillers:
+            filler.close()
+        self.fillers = []
+        self.deaf.clear()
         with self.lock:
             self.rules, self.log = list(rules), []
 
@@ -213,6 +236,7 @@ class FaultProxy:
             return sum(s.point == point for s in self.log)
 
     def stop(self):
+        self.begin()
         self.stopping.set()
         self.server.shutdown()
         self.server.server_close()

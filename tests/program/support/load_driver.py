@@ -9,12 +9,15 @@ from .program import executable
 
 
 class LoadDriver:
-    """One process; `load(...)` commands a load and returns what is told of it."""
+    """One process; `load(...)` commands a load and returns what is told of it.
 
-    def __init__(self, environment, **usual):
+    `prefix`: a command that runs it, `usual`: options of every load.
+    """
+
+    def __init__(self, environment, prefix=(), **usual):
         self.usual = usual
         self.process = subprocess.Popen(
-            [str(executable("PENSTOCK_LOAD_DRIVER", "load_driver"))],
+            [str(word) for word in (*prefix, executable("PENSTOCK_LOAD_DRIVER", "load_driver"))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=environment,
