@@ -99,14 +99,24 @@ class Client(http.server.BaseHTTPRequestHandler):
 
     def forward(self):
         try:
-            proxy = self.server.owner
-            rule = proxy.see(self)
+            if self.is_gone():  # of a load that has ended: it does not count for the next
+                self.close_connection = True
+                return
+            rule = self.server.owner.see(self)
             if not rule:
                 self.give(self.ask())
             else:
                 rule.do(self, None if rule.without_store else self.ask())
         except (OSError, http.client.HTTPException):
             self.close_connection = True
+
+    def is_gone(self):
+        if not select.select([self.connection], [], [], 0)[0]:
+            return False
+        try:
+            return not socket.socket.recv(self.connection, 1, socket.MSG_PEEK)
+        except OSError:
+            return True
 
     def ask(self, without=()):
         """The store's answer to this request."""
