@@ -29,7 +29,8 @@ struct open_options {
   std::string cache{};
   header_limits headers{};
   observer watch{};  ///< only notices: what was left out
-  std::stop_token stop{};
+  std::stop_token
+      stop{};  ///< a request ends the opening within 100 ms, save while a name is resolved or a disk is waited for
 };
 
 namespace detail {
@@ -78,7 +79,7 @@ class model_opener {
     directory_ = *std::move(directory);
     if (directory_ && !only_.empty()) return {};  // nothing else is looked at
 
-    auto listed = store_.list(*root_);
+    auto listed = list_objects(store_, *root_, how_.stop);
     if (!listed) {
       // The credential for one file need not allow to list its folder.
       if (only_.empty() || listed.error().kind() != error_kind::access) return std::move(listed).error();
@@ -136,7 +137,7 @@ class model_opener {
   }
 
   result<void> pin_and_read() {
-    auto pinned = store_.pin(*root_, files_);
+    auto pinned = pin_objects(store_, *root_, files_, how_.stop);
     if (!pinned) return std::move(pinned).error();
     objects_ = std::make_shared<std::vector<object> const>(*std::move(pinned));
     for (std::size_t i = 0; i < files_.size(); ++i)
@@ -192,7 +193,7 @@ class model_opener {
     }
     auto names = metadata();
     if (!names) return std::move(names).error();
-    auto pinned = store_.pin(*root_, *names);
+    auto pinned = pin_objects(store_, *root_, *names, how_.stop);
     if (!pinned) return std::move(pinned).error();
     std::vector<snapshot_file> files;
     for (std::size_t i = 0; i < names->size(); ++i)
@@ -243,7 +244,7 @@ class model_opener {
   }
 
   result<std::string> small_file(std::string const& name, bytes most) {
-    auto pinned = store_.pin(*root_, {&name, 1});
+    auto pinned = pin_objects(store_, *root_, {&name, 1}, how_.stop);
     if (!pinned) return std::move(pinned).error();
     auto const size = pinned->front().size();
     if (size > most)

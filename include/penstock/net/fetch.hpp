@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -29,12 +30,13 @@ struct small_answer {
 /// Sends requests, `at_once` of them at a time through one queue, with the retry policy of the lanes.
 ///
 /// @returns one result for each request, in that order
-/// @errors  as a lane's completion; io: the body is larger than allowed
+/// @param stop  a request ends all of them within 100 ms
+/// @errors  as a lane's completion; io: the body is larger than allowed; cancelled: of all, also of those that had ended
 /// @blocks  until the last answer
 std::vector<result<small_answer>> fetch(std::span<small_request const> requests, http_options const& options,
-                                        unsigned at_once);
+                                        unsigned at_once, std::stop_token const& stop = {});
 /// One request.
-result<small_answer> fetch(small_request const& request, http_options const& options);
+result<small_answer> fetch(small_request const& request, http_options const& options, std::stop_token const& stop = {});
 }  // namespace net
 PENSTOCK_END
 

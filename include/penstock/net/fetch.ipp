@@ -39,7 +39,8 @@ struct small_transfer final : transfer {
 }  // namespace detail
 
 PENSTOCK_INLINE std::vector<result<small_answer>> fetch(std::span<small_request const> requests,
-                                                        http_options const& options, unsigned at_once) {
+                                                        http_options const& options, unsigned at_once,
+                                                        std::stop_token const& stop) {
   std::vector<result<small_answer>> answers;
   answers.reserve(requests.size());
   for (std::size_t i = 0; i < requests.size(); ++i) answers.emplace_back(small_answer{});
@@ -60,7 +61,15 @@ PENSTOCK_INLINE std::vector<result<small_answer>> fetch(std::span<small_request 
   };
   for (unsigned i = 0; i < count; ++i) begin(*all.emplace_back(std::make_unique<detail::small_transfer>()));
   std::vector<detail::transfer*> ended(count);
+  std::stop_callback const on_stop(stop, [&e = **engine]() noexcept { e.wake(); });
   while (left) {
+    if (stop.stop_requested()) {
+      for (std::size_t i = 0; i < answers.size(); ++i)
+        answers[i] = error{error_kind::cancelled,
+                           "stopped on request while " + requests[i].shown + " was asked for",
+                           {.uri = requests[i].shown}};
+      return answers;
+    }
     std::size_t const n = (*engine)->run(ended, detail::clock::now() + std::chrono::minutes(1));
     for (std::size_t i = 0; i < n; ++i) {
       auto& t = static_cast<detail::small_transfer&>(*ended[i]);
@@ -73,8 +82,9 @@ PENSTOCK_INLINE std::vector<result<small_answer>> fetch(std::span<small_request 
   return answers;
 }
 
-PENSTOCK_INLINE result<small_answer> fetch(small_request const& request, http_options const& options) {
-  auto answers = fetch(std::span(&request, 1), options, 1);
+PENSTOCK_INLINE result<small_answer> fetch(small_request const& request, http_options const& options,
+                                           std::stop_token const& stop) {
+  auto answers = fetch(std::span(&request, 1), options, 1, stop);
   return std::move(answers.front());
 }
 }  // namespace net

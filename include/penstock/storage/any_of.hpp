@@ -139,11 +139,12 @@ class any_of {
   }
 
   /// @errors usage: no store takes this scheme; else those of the store
-  result<std::vector<object>> pin(uri const& root, std::span<std::string const> names) {
+  result<std::vector<object>> pin(uri const& root, std::span<std::string const> names,
+                                  std::stop_token const& stop = {}) {
     return with_store_of<result<std::vector<object>>>(
         root, [&]<std::size_t I>(std::integral_constant<std::size_t, I>) -> result<std::vector<object>> {
           using inner = typename store_at<I>::object;
-          auto pinned = std::get<I>(stores_).pin(root, names);
+          auto pinned = pin_objects(std::get<I>(stores_), root, names, stop);
           if (!pinned) return std::move(pinned).error();
           auto const all = std::make_shared<std::vector<inner> const>(*std::move(pinned));
           std::vector<object> objects;
@@ -155,9 +156,11 @@ class any_of {
   }
 
   /// @errors as pin
-  result<std::vector<stored_object>> list(uri const& root) {
+  result<std::vector<stored_object>> list(uri const& root, std::stop_token const& stop = {}) {
     return with_store_of<result<std::vector<stored_object>>>(
-        root, [&]<std::size_t I>(std::integral_constant<std::size_t, I>) { return std::get<I>(stores_).list(root); });
+        root, [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
+          return list_objects(std::get<I>(stores_), root, stop);
+        });
   }
 
   /// @errors usage: objects of several `pin`s; else those of the store

@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -39,15 +40,17 @@ class azure_blob {
   /// Sees each object once, up to 16 at the same time.
   ///
   /// @errors usage: the URI; access: no account or credential, or they are refused; not_found: names all that are
-  ///         missing, a directory among them; format: an object stored with a Content-Encoding; transient; io
+  ///         missing, a directory among them; format: an object stored with a Content-Encoding; transient; io: also an
+  ///         object without an ETag; cancelled
   /// @blocks until the store has answered
   /// @cost   one request (HEAD) for each name
-  result<std::vector<object>> pin(uri const& root, std::span<std::string const> names);
+  result<std::vector<object>> pin(uri const& root, std::span<std::string const> names,
+                                  std::stop_token const& stop = {});
   /// Every object below `root/`; directory marks of hierarchical namespaces are left out, empty files are not.
   ///
   /// @errors as `pin`; not_found: nothing is there
   /// @cost   one request for each 5,000 objects
-  result<std::vector<stored_object>> list(uri const& root);
+  result<std::vector<stored_object>> list(uri const& root, std::stop_token const& stop = {});
   /// @errors as net::http_lane::open
   result<std::unique_ptr<lane>> open_lane(std::span<object const> objects, unsigned index, unsigned depth);
   [[nodiscard]] storage_traits traits() const noexcept;

@@ -47,6 +47,11 @@ inline result<net::http_object> pinned(net::small_request const& asked, net::res
     return lies(asked.shown, error_kind::format,
                 "expected the bytes as they are, found an object stored with Content-Encoding " +
                     std::string(coding->substr(0, 32)) + "; upload it without");
+  bool const none = head.etag().empty();
+  if (none || head.contradicts_itself("etag"))
+    return lies(asked.shown, error_kind::io,
+                std::string("expected one ETag, which says the version of the object, found ") +
+                    (none ? "none" : "two that differ") + "; read from a server that sends it");
   return net::http_object(asked.url, asked.shown, *size, net::quoted_etag(head.etag()), asked.signer);
 }
 }  // namespace azure_detail
@@ -70,13 +75,14 @@ PENSTOCK_INLINE result<azure_blob::place> azure_blob::find(uri const& root) cons
 }
 
 PENSTOCK_INLINE result<std::vector<azure_blob::object>> azure_blob::pin(uri const& root,
-                                                                        std::span<std::string const> names) {
+                                                                        std::span<std::string const> names,
+                                                                        std::stop_token const& stop) {
   auto const where = find(root);
   if (!where) return where.error();
   std::vector<net::small_request> requests;
   for (auto const& name : names)
     requests.push_back({"HEAD", where->url(name), where->shown + "/" + name, where->access.signer, bytes{0}});
-  auto answers = net::fetch(requests, options_.http, 16);
+  auto answers = net::fetch(requests, options_.http, 16, stop);
 
   std::vector<object> objects;
   std::vector<std::string> missing;
@@ -106,7 +112,7 @@ PENSTOCK_INLINE result<std::vector<azure_blob::object>> azure_blob::pin(uri cons
                std::move(context)};
 }
 
-PENSTOCK_INLINE result<std::vector<stored_object>> azure_blob::list(uri const& root) {
+PENSTOCK_INLINE result<std::vector<stored_object>> azure_blob::list(uri const& root, std::stop_token const& stop) {
   auto const where = find(root);
   if (!where) return where.error();
   auto const prefix = where->at.prefix();
@@ -117,7 +123,7 @@ PENSTOCK_INLINE result<std::vector<stored_object>> azure_blob::list(uri const& r
   for (std::string marker;;) {
     net::small_request r{"GET", url, where->shown, where->access.signer, mebibytes(16)};
     if (!marker.empty()) r.url += "&marker=" + net::percent_encode_value(marker);
-    auto const answer = net::fetch(r, options_.http);
+    auto const answer = net::fetch(r, options_.http, stop);
     if (!answer) return answer.error();
     auto page = parse_azure_page(answer->body);
     if (!page) return azure_detail::lies(where->shown, page.error().kind(), page.error().message());

@@ -2,6 +2,7 @@
 #include <concepts>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,9 @@ concept read_lane =
 ///   object, lane                     the two types above
 ///   pin(root, names)                 sees each of the objects once, in that order; not_found names all that are missing
 ///   list(root)                       every object below `root/`, in any order, directories excluded
+///   pin(root, names, stop), list(root, stop)
+///                                    optional, of stores that wait for a network: a request on the `std::stop_token` ends
+///                                    the call within 100 ms, with `cancelled`
 ///   open_lane(objects, i, depth)     a queue for thread `i`, with at most `depth` reads outstanding, for these objects;
 ///                                    here names are resolved, so that a load only connects
 ///   traits()                         optional
@@ -89,6 +93,19 @@ storage_traits traits_of(S const& s) {
                 })
     return s.traits();
   else return {};
+}
+
+/// Pins objects; the store hears of a stop request where it takes one.
+template <class S>
+auto pin_objects(S& s, uri const& root, std::span<std::string const> names, std::stop_token const& stop) {
+  if constexpr (requires { s.pin(root, names, stop); }) return s.pin(root, names, stop);
+  else return s.pin(root, names);
+}
+/// Lists objects; the store hears of a stop request where it takes one.
+template <class S>
+auto list_objects(S& s, uri const& root, std::stop_token const& stop) {
+  if constexpr (requires { s.list(root, stop); }) return s.list(root, stop);
+  else return s.list(root);
 }
 
 namespace detail {

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -56,17 +57,26 @@ inline std::string ca_setting(std::string const& option, std::initializer_list<c
   return {};
 }
 
+/// Why a connection got no socket. libcurl says of either that it could not connect.
+struct no_socket {
+  bool forbidden = false;  ///< the address is one
+  int number = 0;          ///< what the system said
+};
+
 /// Looks at the address that a connection goes to, whatever text it came from.
-inline curl_socket_t open_socket(void* forbidden, curlsocktype, curl_sockaddr* to) {
+inline curl_socket_t open_socket(void* why, curlsocktype, curl_sockaddr* to) {
+  auto& w = *static_cast<no_socket*>(why);
   if (is_forbidden(&to->addr)) {
-    *static_cast<bool*>(forbidden) = true;
+    w.forbidden = true;
     return CURL_SOCKET_BAD;
   }
-  return socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
+  int const s = socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
+  w.number = s < 0 ? errno : 0;
+  return s;
 }
 
-/// All that does not differ between requests. `forbidden` is set when the address is one.
-inline void set_common(CURL* c, http_options const& o, web_url const& url, bool* forbidden) {
+/// All that does not differ between requests. `why` is written when a connection is begun.
+inline void set_common(CURL* c, http_options const& o, web_url const& url, no_socket* why) {
   curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, url.scheme.c_str());
   curl_easy_setopt(c, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
@@ -89,7 +99,7 @@ inline void set_common(CURL* c, http_options const& o, web_url const& url, bool*
     curl_easy_setopt(c, CURLOPT_CAPATH, folder.c_str());
   if (is_loopback(url.host)) curl_easy_setopt(c, CURLOPT_PROXY, "");
   curl_easy_setopt(c, CURLOPT_OPENSOCKETFUNCTION, &open_socket);
-  curl_easy_setopt(c, CURLOPT_OPENSOCKETDATA, forbidden);
+  curl_easy_setopt(c, CURLOPT_OPENSOCKETDATA, why);
 }
 }  // namespace net::detail
 PENSTOCK_END

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <optional>
 #include <span>
+#include <system_error>
 
 #include <penstock/net/detail/curl.ipp>
 #include <penstock/net/http_failure.hpp>
@@ -49,7 +50,7 @@ struct transfer {
   // The present attempt.
   enum class phase : u8 { idle, connecting, waiting, receiving, delayed } at = phase::idle;
   enum class why_aborted : u8 { not_at_all, excess, header_too_large, no_answer, stalled } aborted{};
-  bool forbidden = false;
+  no_socket socketless;
   u64 arrived = 0, arrived_at_mark = 0;
   clock::time_point due{};  ///< delayed: when it goes on; waiting, receiving: when it is given up
   response_head head;
@@ -130,9 +131,13 @@ inline std::string seconds(std::chrono::milliseconds t) {
 inline failure diagnose(transfer& t, CURLcode code) {
   using next = failure::next;
   using why = transfer::why_aborted;
-  if (t.forbidden)
+  if (t.socketless.forbidden)
     return {next::give_up, error_kind::access,
             "expected a store, found an address of a metadata service or the like; correct the host"};
+  if (int const n = t.socketless.number; n == EMFILE || n == ENFILE || n == ENOBUFS || n == ENOMEM)
+    return {next::give_up, n == ENOMEM || n == ENOBUFS ? error_kind::memory : error_kind::io,
+            "expected a socket for a connection, found none: " + std::generic_category().message(n) +
+                "; raise the limit of open files (ulimit -n), or lower the depth"};
   if (t.aborted == why::header_too_large)
     return {next::give_up, error_kind::io, "expected at most 64 KiB of headers, found more; check host and port"};
   if (t.judged && t.judged->next != verdict::what::use) {

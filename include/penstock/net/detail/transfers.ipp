@@ -93,7 +93,7 @@ class transfers {
     t.error_body.clear();
     t.aborted = {};
     t.arrived = t.arrived_at_mark = 0;
-    t.forbidden = false;
+    t.socketless = {};
     t.text[0] = 0;
     if (auto ready = prepare(t); !ready) {
       t.failed = std::make_unique<error>(std::move(ready).error());
@@ -125,7 +125,7 @@ class transfers {
     else t.easy.reset(curl_easy_init());
     CURL* const c = t.easy.get();
     if (!c) return no_memory();
-    set_common(c, options_, *url, &t.forbidden);
+    set_common(c, options_, *url, &t.socketless);
     if (curl_easy_setopt(c, CURLOPT_URL, r.url.c_str()) != CURLE_OK) return no_memory();
     if (r.method == "HEAD") curl_easy_setopt(c, CURLOPT_NOBODY, 1L);
     t.headers = std::move(list);
