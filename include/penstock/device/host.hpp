@@ -1,10 +1,10 @@
 #pragma once
 #include <sys/mman.h>
 
-#include <cstring>
 #include <string>
 #include <utility>
 
+#include <penstock/device/copy_past_cache.hpp>
 #include <penstock/device/device.hpp>
 
 PENSTOCK_BEGIN
@@ -68,13 +68,14 @@ struct host {
   /// Copies at once, in the calling thread.
   struct stream {
     result<void> copy(std::span<copy_op const> ops) {
+      penstock::detail::copy_past_cache copy;
       for (auto const& op : ops) {
         if (op.rows == 1 || (op.to_pitch == op.width && op.from_pitch == op.width)) {
-          std::memcpy(op.to, op.from, std::size_t{op.width} * op.rows);
+          copy(op.to, op.from, std::size_t{op.width} * op.rows);
           continue;
         }
         for (u32 row = 0; row < op.rows; ++row)
-          std::memcpy(op.to + row * op.to_pitch, op.from + row * op.from_pitch, op.width);
+          copy(op.to + row * op.to_pitch, op.from + row * op.from_pitch, op.width);
       }
       return {};
     }
