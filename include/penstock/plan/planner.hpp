@@ -64,6 +64,10 @@ class planner {
     c.uri = weights_.uri, c.tensor = t.name, c.range = t.where;
     return c;
   }
+  u64 experts_of(std::size_t line) const noexcept {
+    u64 const in_one = map_.bound_of(line).slices;
+    return in_one ? in_one : lines_[line].experts;
+  }
   u64 layer_of(hit const& h) const noexcept { return h.index[0] - lines_[h.line].first_layer; }
   static bool any_seen(line_state const& l, u64 layer) {
     for (u64 e = 0; !l.seen.empty() && e < l.experts; ++e)
