@@ -1,7 +1,16 @@
 #pragma once
 #include <penstock/arch/as_stored.hpp>
+#include <penstock/arch/bert.hpp>
 #include <penstock/arch/deepseek.hpp>
+#include <penstock/arch/gemma2.hpp>
+#include <penstock/arch/gemma3.hpp>
+#include <penstock/arch/glm4_moe.hpp>
 #include <penstock/arch/llama.hpp>
+#include <penstock/arch/mistral.hpp>
+#include <penstock/arch/mixtral.hpp>
+#include <penstock/arch/qwen2.hpp>
+#include <penstock/arch/qwen3.hpp>
+#include <penstock/arch/qwen3_moe.hpp>
 #include <penstock/pipeline/pipeline.hpp>
 #include <penstock/quant/fp8_block.hpp>
 #include <penstock/storage/any.hpp>
@@ -16,8 +25,11 @@ struct program_policies : penstock::defaults {
   using trace = tracing;
   using ownership = penstock::ownership::place;
   using quant = penstock::quant::any_of<penstock::quant::fp8_block>;
-  using arch = penstock::arch::any_of<penstock::arch::llama, penstock::arch::deepseek_v3, penstock::arch::deepseek_v2,
-                                      penstock::arch::deepseek_v3_mtp, penstock::arch::as_stored>;
+  using arch = penstock::arch::any_of<penstock::arch::as_stored, penstock::arch::bert, penstock::arch::deepseek_v2,
+                                      penstock::arch::deepseek_v3, penstock::arch::deepseek_v3_mtp,
+                                      penstock::arch::gemma2, penstock::arch::gemma3, penstock::arch::glm4_moe,
+                                      penstock::arch::llama, penstock::arch::mistral, penstock::arch::mixtral,
+                                      penstock::arch::qwen2, penstock::arch::qwen3, penstock::arch::qwen3_moe>;
 };
 struct borrow_policies : program_policies {
   using ownership = penstock::ownership::borrow;

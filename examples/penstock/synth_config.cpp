@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -53,6 +54,7 @@ class json_members {
     else list_.emplace_back(key, std::move(value));
   }
   void set(std::string_view key, u64 n) { set(key, std::to_string(n)); }
+  bool has(std::string_view key) { return find(key) != list_.end(); }
   void remove(std::string_view key) {
     if (auto const m = find(key); m != list_.end()) list_.erase(m);
   }
@@ -116,13 +118,20 @@ void set_layers(json_members& m, model_config const& real, u64 layers) {
     m.set("first_k_dense_replace", std::min(dense, std::max(layers - 1, u64{1})));
 }
 
+/// Nothing where the model has no experts.
+std::optional<u64> experts_of(model_config const& real) {
+  auto const routed = real.number("n_routed_experts");
+  return routed ? routed : real.number("num_experts");
+}
+
 /// The groups that a token chooses its experts from have at least two each, and hold as many as it chooses.
 void set_experts(json_members& m, model_config const& real, u64 experts) {
-  m.set("n_routed_experts", experts);
+  for (auto const* key : {"n_routed_experts", "num_experts", "num_local_experts"})
+    if (m.has(key)) m.set(key, experts);
   auto groups = real.number("n_group").value_or(1);
   while (groups > 1 && (experts % groups || experts / groups < 2)) --groups;
   auto const chosen = std::min(real.number("topk_group").value_or(1), groups);
-  m.set("n_group", groups), m.set("topk_group", chosen);
+  if (m.has("n_group")) m.set("n_group", groups), m.set("topk_group", chosen);
   m.set("num_experts_per_tok", std::min(*real.number("num_experts_per_tok"), experts / groups * chosen));
 }
 
@@ -135,9 +144,9 @@ result<void> check(arguments const& a, model_config const& real) {
   };
   if (auto r = outside("--layers", a.layers, most_layers); !r) return r;
   if (auto r = outside("--experts", a.experts, most_experts); !r) return r;
-  if (a.experts && !real.number("n_routed_experts"))
+  if (a.experts && !experts_of(real))
     return usage("--experts: expected a model that has experts, found " + a.model + "; leave it out");
-  u64 const experts = a.experts ? *a.experts : real.number("n_routed_experts").value_or(1);
+  u64 const experts = a.experts ? *a.experts : experts_of(real).value_or(1);
   u64 const layers = a.layers ? *a.layers : *real.number("num_hidden_layers");
   if (layers * experts > most_of_both)
     return usage("--layers and --experts: expected at most " + std::to_string(most_of_both) +

@@ -1,8 +1,11 @@
 // A plan for a config and a header of somebody else's: refused, or every byte of every parameter has one copy.
 // Input: one byte for the ranks, the config on one line, the header.
 #include <penstock/arch/as_stored.hpp>
+#include <penstock/arch/bert.hpp>
 #include <penstock/arch/deepseek.hpp>
+#include <penstock/arch/glm4_moe.hpp>
 #include <penstock/arch/llama.hpp>
+#include <penstock/arch/mixtral.hpp>
 #include <penstock/arch/weight_map.hpp>
 #include <penstock/format/safetensors.hpp>
 #include <penstock/plan/choose_map.hpp>
@@ -76,8 +79,9 @@ extern "C" int LLVMFuzzerTestOneInput(u8 const* data, std::size_t size) {
   topology at;
   at.tp = 1 + data[0] % 4, at.rank = data[0] / 4 % at.tp, at.ep = data[0] / 16 % 2 ? at.tp : 1;
   using quant_policy = quant::any_of<quant::fp8_block>;
-  for (auto const& choice :
-       maps_of<arch::any_of<arch::llama, arch::deepseek_v3, arch::deepseek_v2, arch::as_stored>, quant_policy>())
+  for (auto const& choice : maps_of<arch::any_of<arch::llama, arch::deepseek_v3, arch::deepseek_v2, arch::glm4_moe,
+                                                 arch::mixtral, arch::bert, arch::as_stored>,
+                                    quant_policy>())
     check_map(c, *config, choice.map, at);
   return 0;
 }

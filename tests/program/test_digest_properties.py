@@ -1,5 +1,6 @@
 """What `penstock load` loads is, bit for bit, what the reference says: random checkpoints, tp, slots, limits, ownerships."""
 
+import functools
 import os
 import random
 
@@ -7,17 +8,18 @@ from support import program
 from support.azurite import Azurite
 from support.program import ProgramTest, read_digests
 
-from penstock_reference import generators
+from penstock_reference import families, generators
 from penstock_reference.architectures import parameters
 from penstock_reference.checkpoint import Checkpoint
 
 # PENSTOCK_SEED=n runs one other series; PENSTOCK_CASE=n one case of it alone.
 SEED = int(os.environ.get("PENSTOCK_SEED", "1"))
 ONLY = os.environ.get("PENSTOCK_CASE")
-LOCAL, REMOTE = 120, 24
+LOCAL, REMOTE, EACH = 120, 24, 10
 # A case takes one of these at random.
 FAMILIES = [generators.made_llama, generators.made_llama, generators.made_as_stored]
 FAMILIES += [generators.random_llama_fp8_block, generators.random_deepseek, generators.random_deepseek]
+FAMILIES += [families.random_family] * 2 + [families.random_bert]
 KIB = 1024
 SLOTS = [4, 8, 12, 20, 64, 256, 1024]
 
@@ -42,11 +44,11 @@ class Digests(ProgramTest):
         options += rng.choice([[], [], ["--device", "host"], ["--exchange", "independent"], ["--progress"]])
         return options
 
-    def one(self, case, uri_of, remote):
+    def one(self, case, uri_of, remote, make=None):
         """One checkpoint, loaded in up to three ways, and refused in one."""
         rng = random.Random(f"{SEED} {remote} {case}")
         folder = self.folder / f"m{case}"
-        model = rng.choice(FAMILIES)(rng, folder)
+        model = (make or rng.choice(FAMILIES))(rng, folder)
         uri, env = uri_of(folder, case)
         checkpoint = Checkpoint(folder)
         for tp, ep in sorted({model.aim, rng.choice(model.valid), rng.choice(model.valid)}):
@@ -123,6 +125,14 @@ class Digests(ProgramTest):
     def test_random_checkpoints_on_disk(self):
         for case in cases(LOCAL):
             self.one(case, lambda folder, case: (folder, {}), "local")
+
+    def test_every_architecture(self):
+        """The same, so many of each that has a random generator of its own."""
+        makers = {family.name: functools.partial(families.random_of, family=family) for family in families.FAMILIES}
+        makers["bert"] = families.random_bert
+        for name, make in makers.items():
+            for case in cases(EACH):
+                self.one(f"{name} {case}", lambda folder, case: (folder, {}), name, make)
 
     def test_random_checkpoints_in_a_blob_store(self):
         azurite = Azurite().start()

@@ -25,6 +25,9 @@ PUBLIC = {
     "smollm2_135m": (272, 269_030_016, {"BF16": 272}),
     "llama3_8b": (291, 16_060_522_496, {"BF16": 291}),
     "llama3_70b": (723, 141_107_412_992, {"BF16": 723}),
+    "qwen3_8b": (399, 16_381_470_720, {"BF16": 399}),
+    "qwen3_30b_a3b": (18_867, 61_064_245_248, {"BF16": 18_867}),
+    "mixtral_8x7b": (995, 93_405_585_408, {"BF16": 995}),
     "deepseek_v2_lite": (5_291, 31_412_968_448, {"BF16": 5_291}),
     "deepseek_v2": (29_102, 471_482_869_760, {"BF16": 29_102}),
     "deepseek_v3": (91_991, 688_574_839_360, {"BF16": 316, "F32": 45_867, "F8_E4M3": 45_808}),
@@ -144,6 +147,9 @@ class Synth(ProgramTest):
             (["deepseek_v3", "--layers", "3", "--experts", "8", "--quant", "none"], (1, 2, 4, 8)),
             (["kimi_k2", "--layers", "3", "--experts", "8"], (1, 2, 4, 8)),
             (["deepseek_v2_lite", "--layers", "3"], (1, 2, 4, 8)),
+            (["qwen3_8b", "--quant", "fp8_block"], (1, 2, 4, 8)),
+            (["qwen3_30b_a3b", "--layers", "2", "--experts", "8"], (1, 2, 4, 8)),
+            (["mixtral_8x7b", "--layers", "2", "--quant", "fp8_block"], (1, 2, 4, 8)),
         ):
             for scale in ("0.001", "0.13", "0.5", "0.77", "1"):
                 folder = self.synth(*model, "--scale", scale, "--sparse")
@@ -332,6 +338,9 @@ class Synth(ProgramTest):
             ["deepseek_v2_lite", "--layers", "2", "--experts", "4", "--scale", "0.05"],
             ["deepseek_v2", "--layers", "2", "--experts", "4", "--scale", "0.02"],
             ["kimi_k2", "--layers", "2", "--experts", "4", "--scale", "0.01", "--quant", "none"],
+            ["qwen3_8b", "--layers", "2", "--scale", "0.02"],
+            ["qwen3_30b_a3b", "--layers", "2", "--experts", "4", "--scale", "0.05"],
+            ["mixtral_8x7b", "--layers", "2", "--experts", "4", "--scale", "0.02", "--quant", "fp8_block"],
         ):
             folder = self.synth(*model)
             for tp in (1, 2, 4) if model[0] != "llama" else (1,):

@@ -20,6 +20,7 @@ export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
 
 python "$here/make_tiny_llama.py"
 python "$here/make_tiny_deepseek.py"
+python "$here/make_tiny_families.py"
 python "$here/test_reference.py"
 python "$here/test_reference_with_torch.py"
 python "$here/test_logits_with_torch.py"

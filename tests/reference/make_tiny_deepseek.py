@@ -18,7 +18,7 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
-from deepseek_with_torch import from_blocks, logits, to_blocks
+from with_torch import from_blocks, logits, to_blocks
 from penstock_reference.architectures import parameters
 from penstock_reference.checkpoint import Checkpoint
 from penstock_reference.generators import linear_of

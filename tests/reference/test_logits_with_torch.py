@@ -16,7 +16,7 @@ import unittest
 
 import torch
 
-from deepseek_with_torch import answers, from_blocks, logits
+from with_torch import answers, from_blocks, logits
 
 HERE = pathlib.Path(__file__).resolve().parent
 DATA = HERE.parent / "data"
@@ -50,28 +50,41 @@ def take_apart(name, ranks, config, ep):
     if ".experts.w13_" in name or ".experts.w2_" in name:
         scope, _, suffix = name.replace(".w13_", "*").replace(".w2_", "*").partition("*")
         each, expert = len(ranks) // ep, 0
+        names = ("w1", "w3", "w2") if "block_sparse_moe" in scope else ("gate_proj", "up_proj", "down_proj")
         for block in range(ep):
             members = ranks[block * each : (block + 1) * each]
             for matrices in zip(*members):  # one expert, as its ranks hold it
                 if ".w2_" in name:
-                    yield f"{scope}.{expert}.down_proj.{suffix}", joined(matrices, 1)
+                    yield f"{scope}.{expert}.{names[2]}.{suffix}", joined(matrices, 1)
                 else:
                     gate, up = zip(*(matrix.chunk(2) for matrix in matrices))
-                    yield f"{scope}.{expert}.gate_proj.{suffix}", joined(gate, 0)
-                    yield f"{scope}.{expert}.up_proj.{suffix}", joined(up, 0)
+                    yield f"{scope}.{expert}.{names[0]}.{suffix}", joined(gate, 0)
+                    yield f"{scope}.{expert}.{names[1]}.{suffix}", joined(up, 0)
                 expert += 1
         return
     module, _, suffix = name.rpartition(".")
     scope, _, module = module.rpartition(".")
-    if module in ("embed_tokens", "lm_head"):
+    if module in ("embed_tokens", "lm_head", "word_embeddings") and len(ranks[0]) < config["vocab_size"]:
         yield name, joined(ranks, 0)[: config["vocab_size"]]
+    elif module in ("embed_tokens", "lm_head", "word_embeddings"):
+        yield name, ranks[0][: config["vocab_size"]]
+    elif module in ("qkv_proj", "qkv"):
+        heads = config["num_attention_heads"]
+        key_heads = config.get("num_key_value_heads", heads)
+        size = config.get("head_dim") or config["hidden_size"] // heads
+        q, kv = heads // len(ranks) * size, max(1, key_heads // len(ranks)) * size
+        copies = max(1, len(ranks) // key_heads)  # of each key and value head
+        pieces = list(zip(*(rank.split([q, kv, kv]) for rank in ranks)))
+        for which, parts, every in zip(("query", "key", "value"), pieces, (1, copies, copies)):
+            which = which if module == "qkv" else f"{which[0]}_proj"
+            yield f"{scope}.{which}.{suffix}", joined(parts[::every], 0)
     elif module == "gate_up_proj":
         gate, up = zip(*(rank.chunk(2) for rank in ranks))
         yield f"{scope}.gate_proj.{suffix}", joined(gate, 0)
         yield f"{scope}.up_proj.{suffix}", joined(up, 0)
-    elif module in ("q_proj", "q_b_proj", "kv_b_proj"):
+    elif module in ("q_proj", "q_b_proj", "kv_b_proj") or name.endswith("intermediate.dense." + suffix):
         yield name, joined(ranks, 0)
-    elif module in ("o_proj", "down_proj"):
+    elif suffix != "bias" and (module in ("o_proj", "down_proj") or name.endswith("output.dense." + suffix)):
         yield name, joined(ranks, 1)
     else:
         if not all(torch.equal(rank.view(torch.uint8), ranks[0].view(torch.uint8)) for rank in ranks):
@@ -123,6 +136,14 @@ class Logits(unittest.TestCase):
 
     def test_blocks_of_fp8(self):
         self.check("tiny_deepseek_fp8")
+
+    def test_other_architectures(self):
+        names = sorted(path.name.split(".")[0] for path in DATA.glob("tiny_*.logits.json"))
+        others = [name for name in names if "deepseek" not in name]
+        self.assertGreaterEqual(len(others), 11)
+        for name in others:
+            with self.subTest(name):
+                self.check(name)
 
 
 if __name__ == "__main__":

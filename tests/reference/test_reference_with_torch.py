@@ -11,7 +11,7 @@ import torch
 import transformers
 from safetensors import safe_open
 
-from deepseek_with_torch import from_blocks
+from with_torch import from_blocks
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))

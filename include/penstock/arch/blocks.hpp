@@ -16,6 +16,10 @@ inline constexpr auto embeddings_and_head =
 inline constexpr auto two_norms =
     rules(tensor("input_layernorm.weight", hidden), tensor("post_attention_layernorm.weight", hidden));
 
+/// Norms of each head's queries and keys, the same for all heads.
+inline constexpr auto head_norms =
+    rules(tensor("self_attn.q_norm.weight", head_dim), tensor("self_attn.k_norm.weight", head_dim));
+
 /// Grouped-query attention: q, k and v as row blocks of one parameter, whole heads on each rank.
 constexpr auto gqa(dim qkv_bias, dim o_bias) {
   return shared_by(
@@ -37,6 +41,27 @@ constexpr auto gated_experts(std::string_view scope, std::string_view w13, std::
   return experts(scope, count, fuse(w13, linear(gate, width, hidden).by_out(), linear(up, width, hidden).by_out()),
                  linear(down, hidden, width).by_in().as(w2));
 }
+/// SwiGLU experts under the usual names, each by itself or all in one tensor (as transformers 5 holds them).
+constexpr auto gated_experts(dim count, dim width) {
+  return either(
+      gated_experts("mlp.experts.*", "mlp.experts.w13", "mlp.experts.w2", count, width, "gate_proj", "up_proj",
+                    "down_proj"),
+      experts_in_one(
+          count, tensor("mlp.experts.gate_up_proj", 2 * width, hidden).holds(2).by_out().as("mlp.experts.w13_weight"),
+          tensor("mlp.experts.down_proj", hidden, width).by_in().as("mlp.experts.w2_weight")));
+}
+/// An expert that all tokens meet: an MLP of its own, divided as the dense ones.
+constexpr auto shared_experts(dim flag, dim width) {
+  return rules(
+      fuse("mlp.shared_experts.gate_up_proj", linear("mlp.shared_experts.gate_proj", width, hidden).by_out().when(flag),
+           linear("mlp.shared_experts.up_proj", width, hidden).by_out().when(flag)),
+      linear("mlp.shared_experts.down_proj", hidden, width).by_in().when(flag));
+}
+/// What a layer that drafts the next token but one (MTP) has beside what other layers have.
+inline constexpr auto draft_tensors =
+    rules(tensor("embed_tokens.weight", vocab, hidden).by_vocab(), tensor("enorm.weight", hidden),
+          tensor("hnorm.weight", hidden), tensor("eh_proj.weight", hidden, 2 * hidden),
+          tensor("shared_head.norm.weight", hidden), tensor("shared_head.head.weight", vocab, hidden).by_vocab());
 /// Buffers that old exports store and no engine needs.
 inline constexpr auto rotary_buffers =
     rules(skip("self_attn.rotary_emb.inv_freq"), skip("self_attn.rotary_emb.cos_cached"),

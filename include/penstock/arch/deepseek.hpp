@@ -16,9 +16,7 @@ struct deepseek_v3 {
 
   static constexpr dim q_lora{"q_lora_rank"}, kv_lora{"kv_lora_rank"};
   static constexpr dim nope{"qk_nope_head_dim"}, rope{"qk_rope_head_dim"}, v{"v_head_dim"};
-  static constexpr dim routed{"n_routed_experts"}, expert_width{"moe_intermediate_size"};
-  static constexpr dim shared{"n_shared_experts"}, shared_width{"shared_intermediate_size"};
-  static constexpr dim dense{"first_k_dense_replace"}, with_mtp{"layers_with_mtp"}, router_bias{"router_has_bias"};
+  static constexpr dim router_bias{"router_has_bias"};
 
   static constexpr auto attention =
       shared_by(rank_group::attention,
@@ -35,23 +33,15 @@ struct deepseek_v3 {
                 derived("self_attn.w_vc", "self_attn.kv_b_proj", rows_of_head(nope + v, nope, v)),
                 linear("self_attn.o_proj", hidden, heads* v).by_in().bias(attention_bias));
   static constexpr auto moe =
-      rules(tensor("mlp.gate.weight", routed, hidden),
-            tensor("mlp.gate.e_score_correction_bias", routed).stored_as(dtype::f32).when(router_bias),
-            tensor("mlp.gate.e_score_correction_bias", routed).stored_as(dtype::f32).unless(router_bias).optional(),
-            gated_experts("mlp.experts.*", "mlp.experts.w13", "mlp.experts.w2", routed, expert_width, "gate_proj",
-                          "up_proj", "down_proj"),
-            fuse("mlp.shared_experts.gate_up_proj",
-                 linear("mlp.shared_experts.gate_proj", shared_width, hidden).by_out().when(shared),
-                 linear("mlp.shared_experts.up_proj", shared_width, hidden).by_out().when(shared)),
-            linear("mlp.shared_experts.down_proj", hidden, shared_width).by_in().when(shared));
-  static constexpr auto draft =
-      rules(tensor("embed_tokens.weight", vocab, hidden).by_vocab(), tensor("enorm.weight", hidden),
-            tensor("hnorm.weight", hidden), tensor("eh_proj.weight", hidden, 2 * hidden),
-            tensor("shared_head.norm.weight", hidden), tensor("shared_head.head.weight", vocab, hidden).by_vocab());
-  static constexpr auto map =
-      rules(embeddings_and_head, each("model.layers.*", 0, layers, two_norms, rotary_buffers, attention),
-            each("model.layers.*", 0, dense, gated_mlp(intermediate, 0)), each("model.layers.*", dense, layers, moe),
-            skipped(each("model.layers.*", layers, with_mtp, two_norms, rotary_buffers, attention, moe, draft)));
+      rules(tensor("mlp.gate.weight", n_routed, hidden),
+            tensor("mlp.gate.e_score_correction_bias", n_routed).stored_as(dtype::f32).when(router_bias),
+            tensor("mlp.gate.e_score_correction_bias", n_routed).stored_as(dtype::f32).unless(router_bias).optional(),
+            gated_experts(n_routed, expert_width), shared_experts(n_shared, shared_width));
+  static constexpr auto map = rules(
+      embeddings_and_head, each("model.layers.*", 0, layers, two_norms, rotary_buffers, attention),
+      each("model.layers.*", 0, dense_layers, gated_mlp(intermediate, 0)),
+      each("model.layers.*", dense_layers, layers, moe),
+      skipped(each("model.layers.*", layers, with_draft, two_norms, rotary_buffers, attention, moe, draft_tensors)));
 };
 
 /// DeepSeek-V2: the same table.
@@ -65,14 +55,14 @@ struct deepseek_v3_mtp : deepseek_v3 {
   static constexpr std::string_view name = "deepseek_v3_mtp";
   static constexpr std::array<std::string_view, 0> classes{};  // chosen by its name alone
   static constexpr auto map =
-      rules(into("model.decoder", each("model.layers.*", layers, with_mtp, two_norms, attention, moe)),
-            into("model", each("model.layers.*", layers, with_mtp, tensor("enorm.weight", hidden),
+      rules(into("model.decoder", each("model.layers.*", layers, with_draft, two_norms, attention, moe)),
+            into("model", each("model.layers.*", layers, with_draft, tensor("enorm.weight", hidden),
                                tensor("hnorm.weight", hidden), tensor("eh_proj.weight", hidden, 2 * hidden),
                                tensor("shared_head.norm.weight", hidden), skip("embed_tokens.weight"),
                                skip("shared_head.head.weight"), rotary_buffers)),
             skipped(embeddings_and_head, each("model.layers.*", 0, layers, two_norms, rotary_buffers, attention),
-                    each("model.layers.*", 0, dense, gated_mlp(intermediate, 0)),
-                    each("model.layers.*", dense, layers, moe)));
+                    each("model.layers.*", 0, dense_layers, gated_mlp(intermediate, 0)),
+                    each("model.layers.*", dense_layers, layers, moe)));
 };
 }  // namespace arch
 PENSTOCK_END

@@ -57,6 +57,10 @@ struct rule {
   stage at = stage::of_layer;
   u8 piece = 0, pieces = 1;  ///< of a fused parameter
   bool stacked = false;      ///< experts: one more, outermost, dimension
+  dim slices;      ///< experts that one tensor holds, its outermost dimension; zero: a tensor has no such dimension
+  u8 blocks = 1;   ///< equal row blocks in one tensor, each of which is divided by itself
+  u64 choice = 0;  ///< which either() it stands in; 0: none
+  u8 way = 0;      ///< and which of its ways
   bool never_quantised = false;
   bool has_bias = false;
   bool ignored = false;  ///< known and not wanted
@@ -107,6 +111,10 @@ struct rule {
   }
   constexpr rule bias(dim flag = 1) const {
     return with([&](rule& r) { r.has_bias = !flag.zero(), r.bias_if = flag; });
+  }
+  /// The tensor is `count` equal row blocks (q, k, v; gate, up), and each rank has its share of each.
+  constexpr rule holds(u8 count) const {
+    return with([&](rule& r) { r.blocks = count; });
   }
   constexpr rule optional() const {
     return with([](rule& r) { r.may_be_absent = true; });
@@ -161,6 +169,7 @@ constexpr bool disjoint(bound const& a, bound const& b) noexcept {
   return before(a.hi, b.lo) || before(b.hi, a.lo);
 }
 constexpr bool exclusive(rule const& a, rule const& b) noexcept {
+  if (a.choice && a.choice == b.choice && a.way != b.way) return true;
   if (a.conditional && a.only_if == b.not_if) return true;
   if (b.conditional && b.only_if == a.not_if) return true;
   for (unsigned i = 0; i < 2; ++i)
@@ -169,7 +178,7 @@ constexpr bool exclusive(rule const& a, rule const& b) noexcept {
 }
 constexpr bool same_scope(rule const& a, rule const& b) noexcept {
   return a.each[0] == b.each[0] && a.conditional == b.conditional && a.only_if == b.only_if && a.not_if == b.not_if &&
-         a.stacked == b.stacked;
+         a.stacked == b.stacked && a.choice == b.choice && a.way == b.way;
 }
 }  // namespace arch
 PENSTOCK_END

@@ -1,6 +1,8 @@
 #pragma once
 #include <array>
+#include <cstdlib>
 
+#include <penstock/arch/name.hpp>
 #include <penstock/arch/rule.hpp>
 
 PENSTOCK_BEGIN
@@ -17,6 +19,8 @@ template <std::size_t Count>
 constexpr rule_list<Count> const& listed(rule_list<Count> const& l) {
   return l;
 }
+// Not constexpr: calling it ends constant evaluation.
+[[noreturn]] inline void a_way_of_either_holds_no_other_either() { std::abort(); }
 template <class T>
 inline constexpr std::size_t count_of = 1;
 template <std::size_t Count>
@@ -68,6 +72,11 @@ constexpr rule plain(std::string_view module, dim n, dim k, call_site at = call_
   auto r = linear(module, n, k, at);
   return r.never_quantised = true, r;
 }
+/// A module of numbers for each of [n]: the weight of a norm, and its bias.
+constexpr rule plain(std::string_view module, dim n, call_site at = call_site::here()) {
+  auto r = plain(module, n, 1, at);
+  return r.rank = 1, r;
+}
 /// A tensor that may be there and is not wanted.
 constexpr rule skip(std::string_view name, call_site at = call_site::here()) {
   auto r = tensor(name, 1, at);
@@ -115,6 +124,33 @@ constexpr auto experts(std::string_view scope, dim count, Rules const&... r) {
     one.path[2] = scope, one.each[1] = {0, count}, one.stacked = true, one.over = rank_group::experts;
   return g;
 }
+/// Experts that lie in one tensor, [count, ...] of what a rule inside says: as many as experts() reads one by one.
+template <class... Rules>
+constexpr auto experts_in_one(dim count, Rules const&... r) {
+  auto g = rules(r...);
+  for (auto& one : g.list) one.slices = count, one.stacked = true, one.over = rank_group::experts;
+  return g;
+}
+/// Ways in which one model is stored. A checkpoint has one of them: that of which it has most names; with none, the first.
+/// The same ways in several places are one choice.
+template <class... Ways>
+constexpr auto either(Ways const&... ways) {
+  auto all = rules(ways...);
+  auto const name = name_of(all.list[0]);
+  fnv id;
+  id.add(name.view());
+  std::size_t at = 0;
+  u8 way = 0;
+  auto mark = [&](std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i, ++at) {
+      if (all.list[at].choice) detail::a_way_of_either_holds_no_other_either();  // guard: either_in_either
+      all.list[at].choice = id.hash, all.list[at].way = way;
+    }
+    ++way;
+  };
+  (mark(detail::count_of<Ways>), ...);
+  return all;
+}
 /// The rules inside are divided over this group of ranks.
 template <class... Rules>
 constexpr auto shared_by(rank_group group, Rules const&... r) {
@@ -129,6 +165,12 @@ constexpr auto under(std::string_view prefix, Rules g) {
   return g;
 }
 
+/// The same rules for a file whose names begin so; the parameters keep theirs.
+template <class Rules>
+constexpr auto stored_under(std::string_view prefix, Rules g) {
+  for (auto& one : g.list) one.path[0] = prefix;
+  return g;
+}
 /// The parameters of the rules inside are called so: `name` and their own, without layer.
 template <class Rules>
 constexpr auto into(std::string_view name, Rules g) {
@@ -150,8 +192,10 @@ constexpr auto override_rules(rule_list<Count> const& base, Rules const&... r) {
   for (std::size_t mine = Count; mine < all.list.size(); ++mine) {
     bool found = false;
     for (std::size_t theirs = 0; theirs < Count; ++theirs)
-      if (all.list[theirs].what != rule::removed && same_claim(all.list[theirs], all.list[mine]))
-        all.list[theirs].what = rule::removed, found = true;
+      if (auto &o = all.list[theirs], &n = all.list[mine]; o.what != rule::removed && same_claim(o, n)) {
+        o.what = rule::removed, found = true;
+        if (!n.choice) n.choice = o.choice, n.way = o.way;  // where the replaced one stands
+      }
     if (!found) all.list[mine].orphan = true;
   }
   return all;

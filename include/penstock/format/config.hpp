@@ -19,15 +19,15 @@ PENSTOCK_BEGIN
 /// Keys may be dotted (`vision_config.patch_size`). A key that the top lacks is looked for in the nested text config
 /// (`text_config`, `language_config` or `llm_config`, the first that is there); the top wins. null counts as absent.
 ///
-/// Other spellings, of transformers 5: `dtype` answers for `torch_dtype` and the other way round,
-/// `rope_parameters.rope_theta` answers for `rope_theta`.
+/// Other spellings, of transformers 5: `dtype` answers for `torch_dtype`, `num_local_experts` for `num_experts`, and the
+/// other way round; `rope_parameters.rope_theta` answers for `rope_theta`.
 ///
 /// What public files leave out (@source the config classes of transformers for Llama, Mistral, Qwen and Gemma):
 ///   num_key_value_heads   num_attention_heads (no grouped queries)
 ///   head_dim              hidden_size / num_attention_heads
 ///   tie_word_embeddings   true where model_type, also the text config's, begins with "gemma"; else false
 ///   attention_bias, mlp_bias   false
-///   q_lora_rank, n_shared_experts, first_k_dense_replace, num_nextn_predict_layers   0
+///   q_lora_rank, n_shared_experts, first_k_dense_replace, num_nextn_predict_layers, use_qk_norm   0
 /// What no file has, for maps to speak of:
 ///   layers_with_mtp            num_hidden_layers + num_nextn_predict_layers
 ///   shared_intermediate_size   moe_intermediate_size * n_shared_experts

@@ -41,6 +41,8 @@ inline constexpr std::array<size_limit, 21> size_limits{{
 constexpr std::string_view other_spelling(std::string_view key) noexcept {
   if (key == "torch_dtype") return "dtype";
   if (key == "dtype") return "torch_dtype";
+  if (key == "num_experts") return "num_local_experts";
+  if (key == "num_local_experts") return "num_experts";
   if (key == "rope_theta") return "rope_parameters.rope_theta";
   return {};
 }
@@ -161,7 +163,7 @@ PENSTOCK_INLINE std::optional<u64> model_config::left_out(std::string_view key) 
     return 0;
   }
   for (std::string_view zero : {"attention_bias", "mlp_bias", "q_lora_rank", "n_shared_experts",
-                                "first_k_dense_replace", "num_nextn_predict_layers"})
+                                "first_k_dense_replace", "num_nextn_predict_layers", "use_qk_norm"})
     if (key == zero) return 0;
   if (key == "layers_with_mtp") {
     auto const layers = number("num_hidden_layers"), draft = number("num_nextn_predict_layers");

@@ -1,9 +1,12 @@
 #pragma once
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include <penstock/arch/map_view.hpp>
+#include <penstock/format/checkpoint.hpp>
 #include <penstock/format/config.hpp>
 #include <penstock/plan/share.hpp>
 
@@ -18,8 +21,10 @@ struct hit {
 /// A map with a config's numbers put in: active rules, ranges and shapes.
 class bound_map {
  public:
+  /// @param tensors  what the checkpoint has, which settles each arch::either
   /// @errors config: a number that an active rule needs is not there
-  static result<bound_map> bind(map_view const& map, model_config const& config);
+  static result<bound_map> bind(map_view const& map, model_config const& config,
+                                std::span<checkpoint_tensor const> tensors = {});
 
   /// @cost one pass over the name, one look-up, one comparison; no allocation
   [[nodiscard]] std::optional<hit> match(std::string_view name) const noexcept;
@@ -53,6 +58,10 @@ class bound_map {
   [[nodiscard]] std::string name(std::size_t line, std::array<u64, 2> index) const;
 
  private:
+  template <class Visit>
+  void for_each_claim(std::string_view name, Visit visit) const noexcept;
+  void settle(std::span<checkpoint_tensor const> tensors);
+
   map_view map_;
   std::vector<bound_rule> bound_;
   explicit bound_map(map_view const& m) : map_(m) {}
@@ -84,7 +93,8 @@ inline std::string bound_map::name(std::size_t line, std::array<u64, 2> index) c
   return r.path[1].empty() ? filled_in(pattern.view(), index[1], 0) : filled_in(pattern.view(), index[0], index[1]);
 }
 
-inline result<bound_map> bound_map::bind(map_view const& map, model_config const& config) {
+inline result<bound_map> bound_map::bind(map_view const& map, model_config const& config,
+                                         std::span<checkpoint_tensor const> tensors) {
   bound_map m{map};
   std::optional<error> missing;
   arch::rule const* asking = nullptr;
@@ -110,6 +120,7 @@ inline result<bound_map> bound_map::bind(map_view const& map, model_config const
         b.hi[w] = r.path[w + 1].empty() ? 1 : r.each[w].hi.value(number);
       }
       b.n = r.n.value(number), b.k = r.k.value(number), b.inner = r.inner.value(number);
+      b.slices = r.slices.value(number);
       b.heads = r.heads.value(number), b.vocab_unit = r.vocab_unit.value(number);
       b.head = r.step.head.value(number), b.first = r.step.first.value(number), b.taken = r.step.count.value(number);
       b.bias = r.has_bias && r.bias_if.value(number);
@@ -122,6 +133,7 @@ inline result<bound_map> bound_map::bind(map_view const& map, model_config const
       if (b.hi[w] > 1'000'000)
         return error{error_kind::config, "expected at most a million layers or experts, found " +
                                              std::to_string(b.hi[w]) + " in config.json"};
+  m.settle(tensors);
   return m;
 }
 
@@ -148,9 +160,11 @@ inline bool spells(arch::rule const& r, std::string_view suffix, std::string_vie
   return part(suffix) && p == end;
 }
 
-inline std::optional<hit> bound_map::match(std::string_view name) const noexcept {
+/// Calls visit(hit) for each line that claims the name, until it says that this is enough.
+template <class Visit>
+void bound_map::for_each_claim(std::string_view name, Visit visit) const noexcept {
   auto const c = arch::canonical(name);
-  if (c.bad) return std::nullopt;
+  if (c.bad) return;
   auto const buckets = map_.buckets();
   auto const b = static_cast<std::size_t>(c.hash & (buckets.size() - 2));  // their number is a power of two
   for (u32 i = buckets[b]; i < buckets[b + 1]; ++i) {
@@ -169,9 +183,36 @@ inline std::optional<hit> bound_map::match(std::string_view name) const noexcept
       } else {
         fits &= c.value[s] == line.value[s];
       }
-    if (fits && spells(r, suffix_of(i), name)) return h;
+    if (fits && spells(r, suffix_of(i), name) && visit(h)) return;
   }
-  return std::nullopt;
+}
+
+inline std::optional<hit> bound_map::match(std::string_view name) const noexcept {
+  std::optional<hit> found;
+  for_each_claim(name, [&](hit const& h) { return found = h, true; });
+  return found;
+}
+
+/// Of each either(), leaves the way of which there are most names.
+inline void bound_map::settle(std::span<checkpoint_tensor const> tensors) {
+  auto const rules = map_.rules();
+  std::map<u64, std::map<u8, u64>> names;  // by choice and way
+  for (std::size_t i = 0; i < rules.size(); ++i)
+    if (rules[i].choice && bound_[i].active) names[rules[i].choice][rules[i].way];
+  if (names.empty()) return;
+  for (auto const& t : tensors)
+    for_each_claim(t.name, [&](hit const& h) {
+      if (auto const& r = rule_of(h.line); r.choice) ++names[r.choice][r.way];
+      return false;
+    });
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    if (!rules[i].choice || !bound_[i].active) continue;
+    auto const& ways = names[rules[i].choice];
+    auto const best =
+        std::max_element(ways.begin(), ways.end(), [](auto const& a, auto const& b) { return a.second < b.second; });
+    bound_[i].other_way = rules[i].way != best->first;
+    bound_[i].active = !bound_[i].other_way;
+  }
 }
 }  // namespace detail
 PENSTOCK_END

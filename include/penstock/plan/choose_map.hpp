@@ -1,4 +1,5 @@
 #pragma once
+#include <set>
 #include <span>
 #include <string>
 
@@ -66,9 +67,10 @@ inline result<map_view> choose_map(std::span<map_choice const> from, model_confi
                                          (config.empty() ? "no config.json" : "none") +
                                          "; fetch the file as well, or name one of the architectures " +
                                          detail::names_of(from)};
+  std::set<std::string_view> sorted;
+  for (auto const& c : from) sorted.insert(c.classes.begin(), c.classes.end());
   std::string classes;
-  for (auto const& c : from)
-    for (auto const& name : c.classes) classes += (classes.empty() ? "" : ", ") + std::string{name};
+  for (auto const& name : sorted) classes += (classes.empty() ? "" : ", ") + std::string{name};
   return error{error_kind::config, "expected an architecture that is known here (" + classes + "), found \"" +
                                        std::string{found} + "\" in config.json; name one of " + detail::names_of(from) +
                                        " if its tensors are alike, or derive a map"};

@@ -10,16 +10,19 @@ namespace detail {
 struct landing {
   unsigned axes = 0;                        ///< 1 or 2; further dimensions are `inner`
   std::array<u64, 2> stored_extents{1, 1};  ///< of the tensor, as it must be in the file
-  std::array<extent, 2> source{};           ///< what this rank takes of it
+  std::array<extent, 2> source{};           ///< what this rank takes of it; of its rows, those of the first block
   std::array<u64, 2> first{};               ///< where that begins in the parameter
   std::array<u64, 2> local{};               ///< what this piece occupies there; more than it takes: zeros
   std::array<u64, 2> parameter_extents{1, 1};
   std::array<u64, 2> unit{};  ///< elements of N and of K under one stored element; 0: it runs not along that axis
   u64 inner = 1;
+  u64 slices = 0;  ///< boxes of these extents in one tensor, one for each expert; 0: one, and no such dimension
+  u64 blocks = 1;  ///< equal row blocks of the tensor, from each of which the rank takes the same rows
 
   /// The tensor's shape.
   shape stored_shape(unsigned rank) const noexcept {
     shape s;
+    if (slices) s.push_back(slices);
     for (unsigned d = 0; d < axes; ++d) s.push_back(stored_extents[d]);
     if (rank == 3) s.push_back(inner);
     return s;
@@ -33,6 +36,8 @@ inline std::optional<quant::part> part_of(bound_map const& m, std::size_t line, 
     return quant::part{
         "", r.type, {quant::out, r.rank > 1 ? quant::in : quant::axis{}}, quant::part::payload, r.may_be_absent};
   if (m.is_bias(line)) return quant::bias;
+  if (r.rank == 1)
+    return quant::part{m.suffix_of(line), r.type, {quant::out, quant::axis{}}, quant::part::payload, false};
   auto const& s = m.map().schemes()[r.never_quantised ? 0 : scheme];
   for (std::size_t i = 0; i < s.count; ++i)
     if (s.parts[i].suffix == m.suffix_of(line)) return s.parts[i];
@@ -50,6 +55,7 @@ inline result<landing> land(bound_map const& m, std::size_t line, quant::part co
     return l;
   }
   l.inner = r.rank == 3 ? m.bound_of(line).inner : 1;
+  l.slices = m.bound_of(line).slices, l.blocks = r.blocks;
   std::optional<error> missing;
   auto number = [&](char const* key) -> u64 {
     if (auto const* d = config.quantization())
@@ -73,7 +79,7 @@ inline result<landing> land(bound_map const& m, std::size_t line, quant::part co
       auto const& b = m.bound()[rule];
       auto s = share_of(rules[rule], b, a.of, at.of(rules[rule].over));
       if (!s) return s;
-      u64 const total = a.of == quant::axis::out_features ? b.n : b.k;
+      u64 const total = a.of == quant::axis::out_features ? b.n / rules[rule].blocks : b.k;
       return stored(*s, total, a, per, rules[rule].piece + 1 == rules[rule].pieces, rules[rule], p.suffix);
     };
     std::size_t const self = m.map().lines()[line].rule;
@@ -84,14 +90,15 @@ inline result<landing> land(bound_map const& m, std::size_t line, quant::part co
     l.axes = d + 1;
     l.stored_extents[d] = (total + per - 1) / per;
     l.source[d] = mine->mine, l.local[d] = mine->local, l.parameter_extents[d] = mine->local;
+    if (a.of == quant::axis::out_features) l.parameter_extents[d] *= r.blocks;
     if (a.of == quant::axis::out_features && r.pieces > 1) {  // pieces stack along N, by stored extents
       u64 before = 0, all = 0;
       for (std::size_t i = 0; i < rules.size(); ++i)
         if (m.are_pieces_of_one(i, self)) {
           auto const other = one(i);
           if (!other) return other.error();
-          all += other->local;
-          if (rules[i].piece < r.piece) before += other->local;
+          all += other->local * rules[i].blocks;
+          if (rules[i].piece < r.piece) before += other->local * rules[i].blocks;
         }
       l.first[d] = before, l.parameter_extents[d] = all;
     }

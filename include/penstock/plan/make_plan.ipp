@@ -29,8 +29,8 @@ PENSTOCK_INLINE u64 hash_of_inputs(checkpoint const& weights, model_config const
   for (auto const& r : map.rules()) {
     auto const from = arch::name_of(r), to = arch::target_of(r);
     text(from.view()), text(to.view());
-    number(static_cast<u64>(r.how)), number(static_cast<u64>(r.over)), number(u64{r.piece} << 8 | r.pieces);
-    number(static_cast<u64>(r.at));
+    number(static_cast<u64>(r.how)), number(static_cast<u64>(r.over)), number(static_cast<u64>(r.at));
+    number(u64{r.blocks} << 16 | u64{r.piece} << 8 | r.pieces);
   }
   for (u64 const n : {at.tp, at.ep, at.pp}) number(n);
   for (auto const& g : at.groups) number(g ? g->size : 0);
@@ -122,7 +122,7 @@ PENSTOCK_INLINE result<plan> make_plan(checkpoint const& weights, model_config c
   if (map.identity()) {
     transfers = detail::take_as_stored(weights, p);
   } else {
-    auto bound = detail::bound_map::bind(map, config);
+    auto bound = detail::bound_map::bind(map, config, weights.tensors);
     if (!bound) return std::move(bound).error();
     auto const schemes = detail::scheme_choice::make(*bound, config, o.quant);
     if (!schemes) return schemes.error();

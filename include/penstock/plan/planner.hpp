@@ -74,6 +74,10 @@ class planner {
     if (r.at != arch::stage::of_layer) return r.at == arch::stage::first ? at_.first_stage() : at_.last_stage();
     return r.path[1].empty() || (layer >= stage_layers_.first && layer < stage_layers_.end);
   }
+  u64 experts_of(std::size_t line) const noexcept {
+    u64 const in_one = map_.bound_of(line).slices;
+    return in_one ? in_one : lines_[line].experts;
+  }
   u64 layer_of(hit const& h) const noexcept { return h.index[0] - lines_[h.line].first_layer; }
   static bool any_seen(line_state const& l, u64 layer) {
     for (u64 e = 0; !l.seen.empty() && e < l.experts; ++e)

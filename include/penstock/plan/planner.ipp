@@ -18,6 +18,9 @@ PENSTOCK_INLINE error planner::unknown(checkpoint_tensor const& t) const {
   for (std::size_t i = 0; i < map_.map().lines().size(); ++i) {  // known, but not with these numbers
     auto const& r = map_.rule_of(i);
     if (!spells(r, map_.suffix_of(i), t.name)) continue;
+    if (map_.bound_of(i).other_way)
+      return contradiction(t, "no such tensor where others are stored in another way that this architecture knows",
+                           "it");
     std::string keys;
     for (auto const& d : {r.each[0].lo, r.each[0].hi, r.each[1].hi, r.only_if, r.not_if})
       for (auto const& term : d.terms)
@@ -78,8 +81,8 @@ PENSTOCK_INLINE result<void> planner::land_lines() {
     auto& l = lines_[i];
     l.first_layer = b.lo[0], l.layers = b.count(0), l.experts = b.count(1);
     if (!r.live() || !l.layers || !l.experts) continue;
-    if (r.stacked && l.experts < at_.ep)
-      return error{error_kind::plan, "expected an ep of at most " + std::to_string(l.experts) +
+    if (u64 const experts = experts_of(i); r.stacked && experts < at_.ep)
+      return error{error_kind::plan, "expected an ep of at most " + std::to_string(experts) +
                                          ", the number of experts, found ep " + std::to_string(at_.ep)};
     bool any = false;
     for (u8 const scheme : schemes_.used_by(map.lines()[i].rule)) {
@@ -156,7 +159,7 @@ PENSTOCK_INLINE result<void> planner::number_parameters() {
     auto const& w = part->where;
     parameter p;
     p.name = f.tied_name.empty() ? filled_in(pattern.view(), l.first_layer + layer, 0) : f.tied_name;
-    if (r.stacked) p.shape.push_back(experts_here(l.experts).count);
+    if (r.stacked) p.shape.push_back(experts_here(experts_of(f.line)).count);
     for (unsigned d = 0; d < w.axes; ++d) p.shape.push_back(w.parameter_extents[d]);
     if (r.rank == 3) p.shape.push_back(w.inner);
     p.layer = in;
@@ -203,11 +206,13 @@ PENSTOCK_INLINE result<void> planner::check(checkpoint_tensor const& t, line_par
 PENSTOCK_INLINE result<void> planner::take(checkpoint_tensor const& t, landing const& w, hit const& h) {
   auto const& l = lines_[h.line];
   auto const& r = map_.rule_of(h.line);
-  u64 expert = h.index[1];
+  u64 expert = h.index[1];  // of the parameter
+  extent slices{0, 1};      // of the tensor
   if (r.stacked) {
-    auto const mine = experts_here(l.experts);
-    if (expert < mine.first || expert - mine.first >= mine.count) return {};
-    expert -= mine.first;
+    auto const mine = experts_here(experts_of(h.line));
+    if (w.slices) slices = mine, expert = 0;
+    else if (expert < mine.first || expert - mine.first >= mine.count) return {};
+    else expert -= mine.first;
   }
   u32 const number = families_[l.family].parameters[layer_of(h)];
   if (number == no_parameter) return {};  // of another stage
@@ -244,9 +249,17 @@ PENSTOCK_INLINE result<void> planner::take(checkpoint_tensor const& t, landing c
     x.from += w.source[0].first * x.from_pitch;
     x.at += (w.first[0] + expert * w.parameter_extents[0]) * parameter_row;
   }
-  if (!x.width || !x.rows) return {};
+  if (!x.width || !x.rows || !slices.count) return {};
   ++plan_.tensors;
-  transfers_.push_back(x);
+  u64 const from_bits = flat ? bits : row_bits, at_bits = flat ? bits : parameter_row * 8;  // of a row
+  for (u64 slice = 0; slice < slices.count; ++slice)
+    for (u64 block = 0; block < w.blocks; ++block) {
+      auto y = x;
+      u64 const stored = w.stored_extents[0];
+      y.from += ((slices.first + slice) * stored + block * (stored / w.blocks)) * from_bits / 8;
+      y.at += (slice * w.parameter_extents[0] + block * w.local[0]) * at_bits / 8;
+      transfers_.push_back(y);
+    }
   return {};
 }
 

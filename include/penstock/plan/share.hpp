@@ -21,11 +21,13 @@ struct share {
 /// The numbers of a rule, once the config has been read.
 struct bound_rule {
   bool active = false;
+  bool other_way = false;  ///< not active, as the checkpoint stores the same in another way: see arch::either
   bool bias = false;
   std::array<u64, 2> lo{}, hi{};  ///< values of the layer and of the expert wildcard; [0, 1) where there is none
   /// How many layers (0) or experts (1) there are.
   constexpr u64 count(unsigned wildcard) const noexcept { return hi[wildcard] - std::min(lo[wildcard], hi[wildcard]); }
   u64 n = 1, k = 1, inner = 1;
+  u64 slices = 0;  ///< experts in one tensor
   u64 heads = 0, vocab_unit = 0;
   u64 head = 0, first = 0, taken = 0;  ///< of what is derived: rows of a head, and which of them
 };
@@ -40,13 +42,14 @@ inline std::string divisors_of(u64 n) {
   return s;
 }
 
-/// What rank `at` keeps of axis `along` of the linear or tensor of rule `r`, in logical elements.
+/// What rank `at` keeps of axis `along` of the linear or tensor of rule `r`, in logical elements; of its rows, those of
+/// one block.
 /// @errors plan: heads or elements that do not divide
 /// @source GQA: each KV head goes to size / heads neighbouring ranks where there are more ranks than heads (vLLM, SGLang)
 inline result<share> share_of(arch::rule const& r, bound_rule const& b, quant::axis::along along, group_place at) {
   using arch::split;
   bool const rows = along == quant::axis::out_features;
-  u64 const length = rows ? b.n : along == quant::axis::in_features ? b.k : 1;
+  u64 const length = rows ? b.n / r.blocks : along == quant::axis::in_features ? b.k : 1;
   bool const cut = rows ? r.how != split::whole && r.how != split::by_in
                         : along == quant::axis::in_features && r.how == split::by_in;
   if (!cut) return share{{0, length}, length};

@@ -19,54 +19,217 @@ def embedding(mine):
     yield mine.vocabulary("model.embed_tokens.weight", mine.config["vocab_size"], mine.config["hidden_size"])
 
 
-def norm_and_head(mine):
+def norm_and_head(mine, tied=False):
     yield mine.whole("model.norm.weight", mine.config["hidden_size"])
-    if mine.config.get("tie_word_embeddings", False):
+    if mine.config.get("tie_word_embeddings", tied):
         mine.tensors.pop("lm_head.weight", None)
     else:
         yield mine.vocabulary("lm_head.weight", mine.config["vocab_size"], mine.config["hidden_size"])
 
 
+def norms(mine, names, size, source, target):
+    for norm in names:
+        name = f".{norm}.weight"
+        yield mine.whole(source + name, size, target=target + name)
+
+
 def two_norms(mine, source, target):
-    for norm in (".input_layernorm.weight", ".post_attention_layernorm.weight"):
-        yield mine.whole(source + norm, mine.config["hidden_size"], target=target + norm)
+    return norms(
+        mine, ("input_layernorm", "post_attention_layernorm"), mine.config["hidden_size"], source, target
+    )
 
 
-def llama(mine):
-    config, tp, rank = mine.config, mine.tp, mine.rank
-    hidden, layers, intermediate = (config[k] for k in ("hidden_size", "num_hidden_layers", "intermediate_size"))
+def heads_of(config):
+    """Query heads, key and value heads, and the size of a head."""
     heads = config["num_attention_heads"]
-    kv_heads = config.get("num_key_value_heads") or heads
-    head_dim = config.get("head_dim") or hidden // heads
-    attention_bias, mlp_bias = config.get("attention_bias", False), config.get("mlp_bias", False)
+    head_dim = config.get("head_dim") or config["hidden_size"] // heads
+    return heads, config.get("num_key_value_heads") or heads, head_dim
 
-    # Which heads this rank computes: an equal part of the query heads; key and value heads likewise,
-    # or, where there are more ranks than heads, one head that several neighbouring ranks share.
-    q_first, q_count = share("attention heads", heads, tp, rank)
+
+def heads_of_rank(mine, heads, kv_heads):
+    """Which heads this rank computes: an equal part of the query heads; key and value heads likewise,
+    or, where there are more ranks than heads, one head that several neighbouring ranks share."""
+    tp, rank = mine.tp, mine.rank
+    q = share("attention heads", heads, tp, rank)
     if tp < kv_heads:
-        kv_first, kv_count = share("key and value heads", kv_heads, tp, rank)
-    else:
-        _, ranks_a_head = share("ranks for each key and value head", tp, kv_heads, 0)
-        kv_first, kv_count = rank // ranks_a_head, 1
+        return q, share("key and value heads", kv_heads, tp, rank)
+    _, ranks_a_head = share("ranks for each key and value head", tp, kv_heads, 0)
+    return q, (rank // ranks_a_head, 1)
 
+
+def grouped_queries(mine, layer, qkv_bias, o_bias):
+    hidden, (heads, kv_heads, head_dim) = mine.config["hidden_size"], heads_of(mine.config)
+    q, kv = heads_of_rank(mine, heads, kv_heads)
+    attention = layer + ".self_attn."
+    pieces = []
+    for which, all_heads, (first, count) in (("q", heads, q), ("k", kv_heads, kv), ("v", kv_heads, kv)):
+        linear = mine.linear(f"{attention}{which}_proj", all_heads * head_dim, hidden, qkv_bias)
+        pieces.append((linear, first * head_dim, count * head_dim))
+    yield from mine.merged(attention + "qkv_proj", *pieces)
+    o_proj = mine.linear(attention + "o_proj", hidden, heads * head_dim, o_bias)
+    yield from mine.row_parallel(attention + "o_proj", o_proj, q[0] * head_dim, q[1] * head_dim)
+
+
+def norms_of_heads(mine, layer):
+    return norms(mine, ("q_norm", "k_norm"), heads_of(mine.config)[2], layer + ".self_attn", layer + ".self_attn")
+
+
+def llama_like(qkv_bias=False, o_bias=False, mlp_bias=False, head_norms=False):
+    """Llama and its kin. A bias is there or not, or it is the name of the config's flag that says so."""
+
+    def architecture(mine):
+        config = mine.config
+        flags = (config.get(b, False) if isinstance(b, str) else b for b in (qkv_bias, o_bias, mlp_bias))
+        of_qkv, of_o, of_mlp = flags
+        yield from embedding(mine)
+        for n in range(config["num_hidden_layers"]):
+            layer = f"model.layers.{n}"
+            yield from two_norms(mine, layer, layer)
+            if head_norms:
+                yield from norms_of_heads(mine, layer)
+            yield from grouped_queries(mine, layer, of_qkv, of_o)
+            mlp = layer + ".mlp"
+            yield from mine.gated_mlp(mlp, mlp, config["hidden_size"], config["intermediate_size"], of_mlp)
+        yield from norm_and_head(mine)
+        mine.finish()
+
+    return architecture
+
+
+def gemma(version):
+    """Norms before and behind; version 3 has the embedding whole on every rank. The head is tied where nothing is said."""
+
+    def architecture(mine):
+        config = mine.config
+        hidden, bias = config["hidden_size"], config.get("attention_bias", False)
+        if version == 3:
+            yield mine.whole("model.embed_tokens.weight", config["vocab_size"], hidden)
+        else:
+            yield from embedding(mine)
+        for n in range(config["num_hidden_layers"]):
+            layer = f"model.layers.{n}"
+            yield from two_norms(mine, layer, layer)
+            yield from norms(
+                mine, ("pre_feedforward_layernorm", "post_feedforward_layernorm"), hidden, layer, layer
+            )
+            if version == 3:
+                yield from norms_of_heads(mine, layer)
+            yield from grouped_queries(mine, layer, bias, bias)
+            yield from mine.gated_mlp(layer + ".mlp", layer + ".mlp", hidden, config["intermediate_size"])
+        yield from norm_and_head(mine, tied=True)
+        mine.finish()
+
+    return architecture
+
+
+def number_of_experts(config):
+    """transformers 5 writes num_local_experts, whatever key the public file has."""
+    return next(config[key] for key in ("num_experts", "num_local_experts") if key in config)
+
+
+def qwen3_moe(mine):
+    config = mine.config
+    hidden, bias = config["hidden_size"], config.get("attention_bias", False)
+    experts = number_of_experts(config)
+    yield from embedding(mine)
+    for n in range(config["num_hidden_layers"]):
+        layer = f"model.layers.{n}"
+        yield from two_norms(mine, layer, layer)
+        yield from norms_of_heads(mine, layer)
+        yield from grouped_queries(mine, layer, bias, bias)
+        yield mine.whole(layer + ".mlp.gate.weight", experts, hidden)
+        at = layer + ".mlp.experts"
+        yield from mine.experts(at, at, experts, hidden, config["moe_intermediate_size"])
+    yield from norm_and_head(mine)
+    mine.finish()
+
+
+def mixtral(mine):
+    """Parameters are called as the public files call the experts, also where these lie in one tensor."""
+    config = mine.config
+    hidden, width, experts = config["hidden_size"], config["intermediate_size"], number_of_experts(config)
+    yield from embedding(mine)
+    for n in range(config["num_hidden_layers"]):
+        layer = f"model.layers.{n}"
+        yield from two_norms(mine, layer, layer)
+        yield from grouped_queries(mine, layer, False, False)
+        target = layer + ".block_sparse_moe"
+        source = target if target + ".gate.weight" in mine.tensors else layer + ".mlp"
+        yield mine.whole(source + ".gate.weight", experts, hidden, target=target + ".gate.weight")
+        yield from mine.experts(
+            source + ".experts", target + ".experts", experts, hidden, width, names=("w1", "w3", "w2")
+        )
+    yield from norm_and_head(mine)
+    mine.finish()
+
+
+def glm4_moe(mine):
+    config = mine.config
+    hidden, experts, width = (config[k] for k in ("hidden_size", "n_routed_experts", "moe_intermediate_size"))
+    layers, dense = config["num_hidden_layers"], config.get("first_k_dense_replace") or 0
+    shared = config.get("n_shared_experts") or 0
     yield from embedding(mine)
     for n in range(layers):
         layer = f"model.layers.{n}"
+        mlp = layer + ".mlp"
         yield from two_norms(mine, layer, layer)
-        attention = layer + ".self_attn."
-        pieces = []
-        for which, all_heads, first, count in (
-            ("q_proj", heads, q_first, q_count),
-            ("k_proj", kv_heads, kv_first, kv_count),
-            ("v_proj", kv_heads, kv_first, kv_count),
-        ):
-            linear = mine.linear(attention + which, all_heads * head_dim, hidden, attention_bias)
-            pieces.append((linear, first * head_dim, count * head_dim))
-        yield from mine.merged(attention + "qkv_proj", *pieces)
-        o_proj = mine.linear(attention + "o_proj", hidden, heads * head_dim, attention_bias)
-        yield from mine.row_parallel(attention + "o_proj", o_proj, q_first * head_dim, q_count * head_dim)
-        yield from mine.gated_mlp(layer + ".mlp", layer + ".mlp", hidden, intermediate, mlp_bias)
+        if config.get("use_qk_norm", False):
+            yield from norms_of_heads(mine, layer)
+        yield from grouped_queries(mine, layer, config.get("attention_bias", False), False)
+        if n < dense:
+            yield from mine.gated_mlp(mlp, mlp, hidden, config["intermediate_size"])
+            continue
+        yield mine.whole(mlp + ".gate.weight", experts, hidden)
+        yield whole(
+            mlp + ".gate.e_score_correction_bias",
+            mine.take(mlp + ".gate.e_score_correction_bias", experts, dtype="F32"),
+        )
+        yield from mine.experts(mlp + ".experts", mlp + ".experts", experts, hidden, width)
+        if shared:
+            yield from mine.gated_mlp(mlp + ".shared_experts", mlp + ".shared_experts", hidden, width * shared)
     yield from norm_and_head(mine)
+    for n in range(layers, layers + (config.get("num_nextn_predict_layers") or 0)):
+        mine.skip(rf"^model\.layers\.{n}\.")
+    mine.finish()
+
+
+def bert(mine):
+    """Megatron's cuts; the names are those without the prefix that some files have."""
+    config = mine.config
+    hidden, heads, width = (config[k] for k in ("hidden_size", "num_attention_heads", "intermediate_size"))
+    prefix = "bert." if any(name.startswith("bert.") for name in mine.tensors) else ""
+    mine.skip(r"^(bert\.)?embeddings\.position_ids$|^cls\.predictions\.")
+
+    def table(name, rows):
+        return mine.whole(f"{prefix}{name}.weight", rows, hidden, target=name + ".weight")
+
+    def norm(name):
+        for part in ("weight", "bias"):
+            yield mine.whole(f"{prefix}{name}.{part}", hidden, target=f"{name}.{part}")
+
+    words = "embeddings.word_embeddings.weight"
+    yield mine.vocabulary(prefix + words, config["vocab_size"], hidden, target=words)
+    yield table("embeddings.position_embeddings", config["max_position_embeddings"])
+    yield table("embeddings.token_type_embeddings", config["type_vocab_size"])
+    yield from norm("embeddings.LayerNorm")
+    first, count = share("attention heads", heads, mine.tp, mine.rank)
+    each = hidden // heads
+    for n in range(config["num_hidden_layers"]):
+        layer = f"encoder.layer.{n}."
+        at = layer + "attention."
+        pieces = [mine.linear(f"{prefix}{at}self.{x}", hidden, hidden, True) for x in ("query", "key", "value")]
+        yield from mine.merged(at + "self.qkv", *((piece, first * each, count * each) for piece in pieces))
+        dense = mine.linear(f"{prefix}{at}output.dense", hidden, hidden, True)
+        yield from mine.row_parallel(at + "output.dense", dense, first * each, count * each)
+        yield from norm(at + "output.LayerNorm")
+        part = share("intermediate size", width, mine.tp, mine.rank)
+        dense = mine.linear(f"{prefix}{layer}intermediate.dense", width, hidden, True)
+        yield from mine.column_parallel(layer + "intermediate.dense", dense, *part)
+        dense = mine.linear(f"{prefix}{layer}output.dense", hidden, width, True)
+        yield from mine.row_parallel(layer + "output.dense", dense, *part)
+        yield from norm(layer + "output.LayerNorm")
+    if prefix + "pooler.dense.weight" in mine.tensors:
+        yield from mine.replicated("pooler.dense", mine.linear(prefix + "pooler.dense", hidden, hidden, True))
     mine.finish()
 
 
@@ -202,15 +365,34 @@ def deepseek_mtp(mine):
 
 ARCHITECTURES = {
     "as_stored": as_stored,
-    "llama": llama,
+    "bert": bert,
     "deepseek_v2": deepseek,
     "deepseek_v3": deepseek,
     "deepseek_v3_mtp": deepseek_mtp,
+    "gemma2": gemma(2),
+    "gemma3": gemma(3),
+    "glm4_moe": glm4_moe,
+    "llama": llama_like("attention_bias", "attention_bias", "mlp_bias"),
+    "mistral": llama_like(),
+    "mixtral": mixtral,
+    "qwen2": llama_like(qkv_bias=True),
+    "qwen3": llama_like("attention_bias", "attention_bias", head_norms=True),
+    "qwen3_moe": qwen3_moe,
 }
 CLASSES = {
-    "LlamaForCausalLM": "llama",
+    "BertForMaskedLM": "bert",
+    "BertModel": "bert",
     "DeepseekV2ForCausalLM": "deepseek_v3",
     "DeepseekV3ForCausalLM": "deepseek_v3",
+    "Gemma2ForCausalLM": "gemma2",
+    "Gemma3ForCausalLM": "gemma3",
+    "Glm4MoeForCausalLM": "glm4_moe",
+    "LlamaForCausalLM": "llama",
+    "MistralForCausalLM": "mistral",
+    "MixtralForCausalLM": "mixtral",
+    "Qwen2ForCausalLM": "qwen2",
+    "Qwen3ForCausalLM": "qwen3",
+    "Qwen3MoeForCausalLM": "qwen3_moe",
 }
 
 

@@ -126,6 +126,10 @@ def siblings(name):
         name = name.replace("." + piece + ".", ".fused_qkv_a_proj_with_mqa.")
     for piece in ("gate_proj", "up_proj"):
         name = name.replace("." + piece + ".", ".gate_up_proj.")
+    for piece in ("w1", "w3"):
+        name = name.replace("." + piece + ".", ".w13.")
+    for piece in ("query", "key", "value"):
+        name = name.replace(".self." + piece + ".", ".self.qkv.")
     return name
 
 
@@ -212,7 +216,7 @@ def pick(random, most, *conditions):
 
 def linear_of(name):
     """The linear module whose weight this is, or None: some matrices are never quantised."""
-    return re.fullmatch(r"(?!.*\.eh_proj\.)(.*\.\w+_proj(?:_with_mqa)?)\.weight", name)
+    return re.fullmatch(r"(?!.*\.eh_proj\.)(.*\.(?:\w+_proj(?:_with_mqa)?|w[123]))\.weight", name)
 
 
 def quantised(config, outline):

@@ -46,6 +46,13 @@ def whole(name, tensor):
     return Parameter(name, tensor.dtype, tensor.shape, tensor.read, size_in_bytes(tensor.dtype, tensor.shape))
 
 
+def matrix(tensor, n):
+    """Matrix n of [matrices, rows, columns]."""
+    shape = tensor.shape[1:]
+    size = size_in_bytes(tensor.dtype, shape)
+    return Part(tensor.dtype, shape, lambda: tensor.read()[n * size : (n + 1) * size])
+
+
 def rows(tensor, first, count):
     """Rows [first, first + count) of the first axis."""
     if first < 0 or first + count > tensor.shape[0]:

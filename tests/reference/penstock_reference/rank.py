@@ -2,7 +2,7 @@
 
 import re
 
-from .parameter import Parameter, columns, rows, stacked, whole
+from .parameter import Parameter, columns, matrix, rows, stacked, whole
 from .quantization import scheme_of
 from .safetensors import size_in_bytes
 
@@ -69,7 +69,7 @@ class Rank:
     def whole(self, name, *shape, target=None):
         return whole(target or name, self.take(name, *shape))
 
-    def vocabulary(self, name, *shape):
+    def vocabulary(self, name, *shape, target=None):
         """Rows padded with zeros to a multiple of 64, then split."""
         tensor = self.take(name, *shape)
         padded = -(-shape[0] // 64) * 64
@@ -79,7 +79,7 @@ class Rank:
         total = size_in_bytes(tensor.dtype, (count, *shape[1:]))
         from_file = size_in_bytes(tensor.dtype, part.shape)
         return Parameter(
-            name, tensor.dtype, (count, *shape[1:]), lambda: part.read() + bytes(total - from_file), from_file
+            target or name, tensor.dtype, (count, *shape[1:]), lambda: part.read() + bytes(total - from_file), from_file
         )
 
     def linear(self, module, out_features, in_features, bias=False):
@@ -114,23 +114,34 @@ class Rank:
         down = self.linear(f"{source}.down_proj", hidden, intermediate, bias)
         yield from self.row_parallel(f"{target}.down_proj", down, *part)
 
-    def experts(self, source, target, experts, hidden, intermediate):
-        """Each expert-parallel rank has a block of experts, the first ones one more where they do not divide."""
+    def experts(self, source, target, experts, hidden, intermediate, names=("gate_proj", "up_proj", "down_proj")):
+        """Each expert-parallel rank has a block of experts, the first ones one more where they do not divide.
+
+        In the file each expert has three matrices, or all have two tensors: gates above ups, and the ways down.
+        """
         each, more = divmod(experts, self.ep)
         mine = range(
             self.ep_rank * each + min(self.ep_rank, more), (self.ep_rank + 1) * each + min(self.ep_rank + 1, more)
         )
         if not mine:
             raise ValueError(f"{source}: {experts} experts for {self.ep} ranks")
-        part = share("intermediate size of an expert", intermediate, self.expert_tp, self.expert_rank)
+        first, count = part = share("intermediate size of an expert", intermediate, self.expert_tp, self.expert_rank)
         w13, w2 = [], []
-        for n in range(experts):
-            expert = f"{source}.{n}."
-            for which in ("gate_proj", "up_proj"):
-                linear = self.linear(expert + which, intermediate, hidden)
-                w13 += [linear.rows(*part, ragged=False)] * (n in mine)
-            linear = self.linear(expert + "down_proj", hidden, intermediate)
-            w2 += [linear.columns(*part, ragged=self.expert_tp == 1)] * (n in mine)
+        if source + ".gate_up_proj" in self.tensors:
+            gate_up = self.take(source + ".gate_up_proj", experts, 2 * intermediate, hidden)
+            down = self.take(source + ".down_proj", experts, hidden, intermediate)
+            for n in mine:
+                both = matrix(gate_up, n)
+                w13 += [{"weight": rows(both, at + first, count)} for at in (0, intermediate)]
+                w2.append({"weight": columns(matrix(down, n), first, count)})
+        else:
+            *ups, way_down = names
+            for n in range(experts):
+                for which in ups:
+                    linear = self.linear(f"{source}.{n}.{which}", intermediate, hidden)
+                    w13 += [linear.rows(*part, ragged=False)] * (n in mine)
+                linear = self.linear(f"{source}.{n}.{way_down}", hidden, intermediate)
+                w2 += [linear.columns(*part, ragged=self.expert_tp == 1)] * (n in mine)
         yield from joined(target + ".w13", w13, "_", len(mine))
         yield from joined(target + ".w2", w2, "_", len(mine))
 

@@ -125,6 +125,36 @@ BOOST_AUTO_TEST_CASE(what_was_replaced_is_not_replaced_again) {
   BOOST_TEST((twice.list[4].n == dim{2} && !twice.list[4].orphan));
 }
 
+BOOST_AUTO_TEST_CASE(a_module_of_numbers_has_one_dimension_and_no_scheme) {
+  constexpr auto norm = plain("norm", hidden).bias();
+  BOOST_TEST((norm.what == rule::linear && norm.rank == 1 && norm.never_quantised && norm.has_bias));
+}
+
+BOOST_AUTO_TEST_CASE(experts_in_one_tensor_are_stacked_without_a_number_in_the_name) {
+  constexpr auto all = experts_in_one(dim{"num_experts"}, attention);
+  for (auto const& r : all.list)
+    BOOST_TEST((r.stacked && r.slices == dim{"num_experts"} && r.path[2].empty() && r.over == rank_group::experts));
+}
+
+BOOST_AUTO_TEST_CASE(ways_of_one_choice_exclude_each_other) {
+  constexpr auto two = either(rules(tensor("a", 1), tensor("b", 1)), tensor("c", 1));
+  constexpr auto again = either(tensor("a", 1), tensor("d", 1)), other = either(tensor("x", 1), tensor("d", 1));
+  auto const &a = two.list[0], &b = two.list[1], &c = two.list[2];
+  BOOST_TEST((!exclusive(a, b) && exclusive(a, c) && exclusive(c, b)));
+  BOOST_TEST((exclusive(a, again.list[1]) && !exclusive(a, other.list[1])));
+  BOOST_TEST((same_scope(a, b) && !same_scope(a, c)));
+}
+
+BOOST_AUTO_TEST_CASE(what_replaces_a_way_stands_in_its_place) {
+  constexpr auto map = override_rules(either(tensor("a", 1), tensor("b", 1)), tensor("b", 2));
+  BOOST_TEST((map.list[1].what == rule::removed && map.list[2].choice == map.list[0].choice));
+  BOOST_TEST(exclusive(map.list[0], map.list[2]));
+}
+
+BOOST_AUTO_TEST_CASE(a_prefix_of_the_file_alone_leaves_the_parameters_names) {
+  for (auto const& r : stored_under("bert", base).list) BOOST_TEST((r.path[0] == "bert" && r.to[0].empty()));
+}
+
 BOOST_AUTO_TEST_CASE(the_identity_has_no_rules) { BOOST_TEST(identity_map{}.list.empty()); }
 
 BOOST_AUTO_TEST_SUITE_END()

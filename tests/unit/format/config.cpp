@@ -96,6 +96,8 @@ BOOST_AUTO_TEST_CASE(the_spellings_of_transformers_5_answer_for_the_older_ones) 
   auto const old = good(R"({"rope_theta":7,"text_config":{"rope_parameters":{"rope_theta":8},"dtype":"x"}})");
   BOOST_TEST((old.real("rope_theta") == 7.0));
   BOOST_TEST((old.text("torch_dtype") == "x"));
+  BOOST_TEST((good(R"({"num_local_experts":8})").number("num_experts") == 8u));
+  BOOST_TEST((good(R"({"num_experts":4})").number("num_local_experts") == 4u));
 }
 
 BOOST_AUTO_TEST_CASE(what_public_files_leave_out_has_a_default) {

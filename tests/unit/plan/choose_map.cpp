@@ -1,7 +1,9 @@
 #include <penstock/plan/choose_map.hpp>
 
 #include <penstock/arch/as_stored.hpp>
+#include <penstock/arch/bert.hpp>
 #include <penstock/arch/llama.hpp>
+#include <penstock/arch/qwen2.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <string>
@@ -30,6 +32,11 @@ BOOST_AUTO_TEST_CASE(an_unknown_architecture_is_a_config_error_that_lists_the_kn
   BOOST_TEST((r.error().kind() == error_kind::config));
   BOOST_TEST(r.error().message().find("MambaForCausalLM") != std::string::npos);
   BOOST_TEST(r.error().message().find("llama, as_stored") != std::string::npos);
+}
+BOOST_AUTO_TEST_CASE(the_known_are_listed_by_class_in_order) {
+  constexpr auto all = maps_of<arch::any_of<arch::qwen2, arch::llama, arch::bert>, quant::none>();
+  auto const message = choose_map(all, config_for("MambaForCausalLM")).error().message();
+  BOOST_TEST(message.find("(BertForMaskedLM, BertModel, LlamaForCausalLM, Qwen2ForCausalLM)") != std::string::npos);
 }
 BOOST_AUTO_TEST_CASE(an_unknown_name_is_a_usage_error_that_lists_the_known) {
   auto const r = choose_map(maps, model_config{}, "lama");

@@ -1,3 +1,6 @@
+#include <penstock/arch/mixtral.hpp>
+#include <penstock/arch/qwen3.hpp>
+#include <penstock/arch/qwen3_moe.hpp>
 #include <penstock/plan/inventory.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -8,6 +11,9 @@ using namespace test;
 
 namespace {
 constexpr auto llama_fp8 = weight_map_of<arch::llama, quant::any_of<quant::fp8_block>>::view();
+
+template <class Arch>
+constexpr auto map_of = weight_map_of<Arch>::view();
 
 std::pair<u64, u64> totals(map_view const& map, std::string const& config, std::string_view quant = {}) {
   auto const all = inventory_of(map, parsed(config), quant).value();
@@ -28,6 +34,27 @@ BOOST_AUTO_TEST_CASE(llama_8b_has_16_gigabytes_in_291_tensors) {
       R"({"hidden_size":4096,"num_hidden_layers":32,"num_attention_heads":32,"num_key_value_heads":8,
           "intermediate_size":14336,"vocab_size":128256})";
   BOOST_TEST((totals(llama_fp8, config) == std::pair<u64, u64>{291, 16'060'522'496}));
+}
+BOOST_AUTO_TEST_CASE(other_public_models) {
+  auto const of = [](map_view const& map, std::string const& sizes) { return totals(map, "{" + sizes + "}"); };
+  using pair = std::pair<u64, u64>;
+  BOOST_TEST((of(llama_fp8, R"("hidden_size":8192,"num_hidden_layers":80,"num_attention_heads":64,
+    "num_key_value_heads":8,"intermediate_size":28672,"vocab_size":128256)") == pair{723, 141'107'412'992}));
+  BOOST_TEST((of(map_of<arch::qwen3>, R"("hidden_size":1024,"num_hidden_layers":28,"num_attention_heads":16,
+    "num_key_value_heads":8,"head_dim":128,"intermediate_size":3072,"vocab_size":151936,"tie_word_embeddings":true)") ==
+              pair{310, 1'192'099'840}));
+  BOOST_TEST((of(map_of<arch::qwen3>, R"("hidden_size":4096,"num_hidden_layers":36,"num_attention_heads":32,
+    "num_key_value_heads":8,"head_dim":128,"intermediate_size":12288,"vocab_size":151936)") ==
+              pair{399, 16'381'470'720}));
+  BOOST_TEST((of(map_of<arch::qwen3_moe>, R"("hidden_size":2048,"num_hidden_layers":48,"num_attention_heads":32,
+    "num_key_value_heads":4,"head_dim":128,"num_experts":128,"moe_intermediate_size":768,"vocab_size":151936)") ==
+              pair{18'867, 61'064'245'248}));
+  BOOST_TEST((of(map_of<arch::qwen3_moe>, R"("hidden_size":4096,"num_hidden_layers":94,"num_attention_heads":64,
+    "num_key_value_heads":4,"head_dim":128,"num_experts":128,"moe_intermediate_size":1536,"vocab_size":151936)") ==
+              pair{36'945, 470'187'269'120}));
+  BOOST_TEST((of(map_of<arch::mixtral>, R"("hidden_size":4096,"num_hidden_layers":32,"num_attention_heads":32,
+    "num_key_value_heads":8,"num_local_experts":8,"intermediate_size":14336,"vocab_size":32000)") ==
+              pair{995, 93'405'585'408}));
 }
 BOOST_AUTO_TEST_CASE(a_quantised_linear_has_the_scheme_s_parts_and_an_ignored_one_has_not) {
   auto const of = [](std::string const& name, std::string const& config) -> std::string {

@@ -1,4 +1,4 @@
-"""What make_tiny_deepseek.py and test_logits_with_torch.py share: blocks of FP8, and what transformers answers."""
+"""What make_tiny_deepseek.py, make_tiny_families.py and test_logits_with_torch.py share: blocks of FP8, and what transformers answers."""
 
 import json
 import pathlib
@@ -33,15 +33,17 @@ def from_blocks(weight, scale, block):
 
 
 def answers(folder, ids, count):
-    """The first `count` logits of the last position for each list of ids, from transformers in float32."""
-    model, loaded = transformers.AutoModelForCausalLM.from_pretrained(
-        folder, dtype=torch.float32, output_loading_info=True
-    )
+    """The first `count` logits of the last position for each list of ids, from transformers in float32; of an encoder,
+    the first numbers of its last hidden state."""
+    encoder = json.loads((pathlib.Path(folder) / "config.json").read_text())["model_type"] == "bert"
+    kind = transformers.AutoModel if encoder else transformers.AutoModelForCausalLM
+    model, loaded = kind.from_pretrained(folder, dtype=torch.float32, output_loading_info=True)
     wrong = {key: names for key, names in loaded.items() if names}
     if wrong:
         raise ValueError(f"{folder}: transformers says {wrong}")
     with torch.no_grad():
-        return [model.eval()(torch.tensor([line])).logits[0, -1, :count].tolist() for line in ids]
+        made = [model.eval()(torch.tensor([line])) for line in ids]
+        return [(one.last_hidden_state if encoder else one.logits)[0, -1, :count].tolist() for one in made]
 
 
 def logits(config, tensors, ids, count):
