@@ -17,14 +17,14 @@ struct bert {
                      linear("attention.self.value", hidden, hidden).by_heads(heads).bias()),
                 linear("attention.output.dense", hidden, hidden).by_in().bias());
   static constexpr auto encoder =
-      rules(tensor("embeddings.word_embeddings.weight", vocab, hidden).by_vocab(),
-            tensor("embeddings.position_embeddings.weight", dim{"max_position_embeddings"}, hidden),
-            tensor("embeddings.token_type_embeddings.weight", dim{"type_vocab_size"}, hidden),
-            plain("embeddings.LayerNorm", hidden).bias(), skip("embeddings.position_ids"),
+      rules(tensor("embeddings.word_embeddings.weight", vocab, hidden).by_vocab().on(stage::first),
+            tensor("embeddings.position_embeddings.weight", dim{"max_position_embeddings"}, hidden).on(stage::first),
+            tensor("embeddings.token_type_embeddings.weight", dim{"type_vocab_size"}, hidden).on(stage::first),
+            plain("embeddings.LayerNorm", hidden).bias().on(stage::first), skip("embeddings.position_ids"),
             each("encoder.layer.*", 0, layers, attention, plain("attention.output.LayerNorm", hidden).bias(),
                  linear("intermediate.dense", intermediate, hidden).by_out().bias(),
                  linear("output.dense", hidden, intermediate).by_in().bias(), plain("output.LayerNorm", hidden).bias()),
-            linear("pooler.dense", hidden, hidden).bias().optional());
+            linear("pooler.dense", hidden, hidden).bias().optional().on(stage::last));
   static constexpr auto map =
       rules(either(encoder, stored_under("bert", encoder)), skip("cls.predictions.bias"),
             skip("cls.predictions.transform.dense.weight"), skip("cls.predictions.transform.dense.bias"),

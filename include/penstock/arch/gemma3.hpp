@@ -10,8 +10,9 @@ namespace arch {
 struct gemma3 {
   static constexpr std::string_view name = "gemma3";
   static constexpr std::string_view classes[] = {"Gemma3ForCausalLM"};
-  static constexpr auto map = rules(override_rules(gemma2::map, tensor("model.embed_tokens.weight", vocab, hidden)),
-                                    each("model.layers.*", 0, layers, head_norms));
+  static constexpr auto map =
+      rules(override_rules(gemma2::map, tensor("model.embed_tokens.weight", vocab, hidden).on(stage::first)),
+            each("model.layers.*", 0, layers, head_norms));
 };
 }  // namespace arch
 PENSTOCK_END

@@ -403,9 +403,9 @@ def architecture_of(config):
 
 def stage_of(name, layers, pp):
     """The pipeline stage that has a parameter: the last stages have one layer more where they do not divide."""
-    numbered = re.match(r"model\.layers\.(\d+)\.", name)
+    numbered = re.match(r"(?:model\.layers|encoder\.layer)\.(\d+)\.", name)
     if not numbered:
-        return 0 if name == "model.embed_tokens.weight" else pp - 1
+        return 0 if re.match(r"model\.embed_tokens\.|embeddings\.", name) else pp - 1
     each, more = divmod(layers, pp)
     ends = [each * (stage + 1) + max(0, stage + 1 - (pp - more)) for stage in range(pp)]
     return next(stage for stage, end in enumerate(ends) if int(numbered[1]) < end)
@@ -416,10 +416,12 @@ def on_stage(made, config, pp, stage):
     layers = config["num_hidden_layers"]
     if pp > layers:
         raise ValueError(f"{layers} layers for {pp} stages")
+    made = list(made)
+    tied = all(parameter.name != "lm_head.weight" for parameter in made)
     for parameter in made:
         if stage_of(parameter.name, layers, pp) == stage:
             yield parameter
-        elif parameter.name == "model.embed_tokens.weight" and config.get("tie_word_embeddings") and stage == pp - 1:
+        elif parameter.name == "model.embed_tokens.weight" and tied and stage == pp - 1:
             yield dataclasses.replace(parameter, name="lm_head.weight")
 
 
