@@ -3,13 +3,18 @@
 PENSTOCK_FAULT_ROUNDS=N takes N times as many moments, PENSTOCK_FAULT_SEED=N others.
 """
 
+import itertools
+import signal
 import ssl
 import statistics
+import subprocess
+import time
 
 from support import program
 from support import fault_proxy as f
 from support.fault_case import ROUNDS, SEED, FaultTest, Worker, model
 from support.fault_proxy import Rule, rule, source
+from support.program import executable
 
 NEVER = {"first_byte": 60000, "stall": 60000, "connect": 60000, "time": 600000, "attempts": 1000}
 MOMENTS = 3 * ROUNDS
@@ -171,6 +176,39 @@ class Sinks(FaultTest):
             told = worker.load(how, memory_at=seed.randrange(calls), **where)
             self.assertEqual(self.verdict(told, how), "memory", told)
         self.ends_clean(worker.driver)
+
+
+class Program(FaultTest):
+    def test_a_signal_ends_it_wherever_it_is(self):
+        for number, point in itertools.product((signal.SIGINT, signal.SIGTERM), f.POINTS):
+            with self.subTest(point, signal=number):
+                proxy = f.FaultProxy(self.stub().server.server_address)
+                self.addCleanup(proxy.stop)
+                proxy.begin(rule(f.silence, source(SEED), point))
+                digest = self.new_path(".digest")
+                env = self.environment | {
+                    "AZURE_STORAGE_ANON": "1",
+                    "AZURE_STORAGE_ACCOUNT_NAME": "devaccount",
+                    "AZURE_STORAGE_ENDPOINT": f"http://127.0.0.1:{proxy.port}/devaccount",
+                    "PENSTOCK_CACHE": str(self.new_path("")),
+                }
+                process = subprocess.Popen(
+                    [executable("PENSTOCK_PROGRAM", *program.PROGRAM), "load", "az://c/m", "--digest", digest],
+                    env=env,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                )
+                self.addCleanup(process.kill)
+                end = time.monotonic() + 9
+                while not proxy.count(point):
+                    self.assertLess(time.monotonic(), end)
+                    time.sleep(0.005)
+                process.send_signal(number)
+                _, told = process.communicate(timeout=9)  # the store would be waited for ten seconds
+                self.assertEqual(process.returncode, program.STATUS["cancelled"], told)
+                self.assertEqual(told.count("penstock: error: cancelled: "), 1, told)
+                unfinished = [x for x in self.folder.rglob("*") if x.name.startswith(".") or ".part" in x.name]
+                self.assertEqual((digest.exists(), unfinished), (False, []))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,19 @@ using some = storage::any_of<local, memory, deep_store>;
 std::vector<some::object> pin(some& store, uri const& root, std::vector<std::string> const& names) {
   return store.pin(root, names).value();
 }
+
+/// A store whose answers may be waited for.
+struct patient : memory {
+  static constexpr std::string_view schemes = "patient://";
+  static bool takes(uri const& u) { return u.scheme() == "patient"; }
+  static error stopped() { return {error_kind::cancelled, "stopped on request"}; }
+  auto pin(uri const& root, std::span<std::string const> names, std::stop_token const& stop = {}) {
+    return stop.stop_requested() ? result<std::vector<object>>{stopped()} : memory::pin(root, names);
+  }
+  auto list(uri const& root, std::stop_token const& stop = {}) {
+    return stop.stop_requested() ? result<std::vector<stored_object>>{stopped()} : memory::list(root);
+  }
+};
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(storage_any_of)
@@ -59,6 +72,22 @@ BOOST_AUTO_TEST_CASE(an_unknown_scheme_lists_those_that_are_known) {
   BOOST_TEST((store.pin(*uri::parse("az://c"), names).error().kind() == error_kind::usage));
   BOOST_TEST((store.directory_of(*uri::parse("az://c")).error().kind() == error_kind::usage));
   BOOST_TEST(!some::takes(*uri::parse("az://c")));
+}
+
+BOOST_AUTO_TEST_CASE(a_store_that_takes_a_stop_token_gets_it) {
+  storage::any_of<patient, memory> store;
+  store.get<patient>().add("m/x", "1");
+  store.get<memory>().add("m/x", "1");
+  std::vector<std::string> const names{"x"};
+  std::stop_source stop;
+  stop.request_stop();
+  for (bool asked : {false, true}) {
+    auto const token = asked ? stop.get_token() : std::stop_token{};
+    BOOST_TEST(list_objects(store, *uri::parse("patient://m"), token).has_value() == !asked);
+    BOOST_TEST(pin_objects(store, *uri::parse("patient://m"), names, token).has_value() == !asked);
+    BOOST_TEST(list_objects(store, *uri::parse("memory://m"), token).has_value());
+    BOOST_TEST(pin_objects(store, *uri::parse("memory://m"), names, token).has_value());
+  }
 }
 
 BOOST_AUTO_TEST_CASE(only_files_stand_in_a_folder) {
