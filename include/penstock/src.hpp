@@ -8,6 +8,7 @@
       "penstock: <penstock/src.hpp> is for engines that define PENSTOCK_SEPARATE_COMPILATION; without it the bodies are in the headers"
 #endif
 
+#include <penstock/device/copy_past_cache.ipp>
 #include <penstock/format/config.ipp>
 #include <penstock/format/detail/json_tree.ipp>
 #include <penstock/format/index.ipp>
