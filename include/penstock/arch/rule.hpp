@@ -26,6 +26,9 @@ struct bound {
   constexpr bool operator==(bound const&) const = default;
 };
 
+/// Layers of a range, where config.json mixes them: `mlp_only_layers` and `decoder_sparse_step` say which have experts.
+enum class layer_set : u8 { all, with_experts, without_experts };
+
 /// What a parameter that no file has is made of: of each head, some rows of a linear, as plain numbers.
 struct head_rows {
   dim head{};            ///< rows that the linear has for one head
@@ -57,8 +60,9 @@ struct rule {
   stage at = stage::of_layer;
   u8 piece = 0, pieces = 1;  ///< of a fused parameter
   bool stacked = false;      ///< experts: one more, outermost, dimension
-  dim slices;      ///< experts that one tensor holds, its outermost dimension; zero: a tensor has no such dimension
-  u8 blocks = 1;   ///< equal row blocks in one tensor, each of which is divided by itself
+  dim slices;     ///< experts that one tensor holds, its outermost dimension; zero: a tensor has no such dimension
+  u8 blocks = 1;  ///< equal row blocks in one tensor, each of which is divided by itself
+  layer_set only = layer_set::all;
   u64 choice = 0;  ///< which either() it stands in; 0: none
   u8 way = 0;      ///< and which of its ways
   bool never_quantised = false;
@@ -170,6 +174,7 @@ constexpr bool disjoint(bound const& a, bound const& b) noexcept {
 }
 constexpr bool exclusive(rule const& a, rule const& b) noexcept {
   if (a.choice && a.choice == b.choice && a.way != b.way) return true;
+  if (a.only != b.only && a.only != layer_set::all && b.only != layer_set::all) return true;
   if (a.conditional && a.only_if == b.not_if) return true;
   if (b.conditional && b.only_if == a.not_if) return true;
   for (unsigned i = 0; i < 2; ++i)
@@ -178,7 +183,7 @@ constexpr bool exclusive(rule const& a, rule const& b) noexcept {
 }
 constexpr bool same_scope(rule const& a, rule const& b) noexcept {
   return a.each[0] == b.each[0] && a.conditional == b.conditional && a.only_if == b.only_if && a.not_if == b.not_if &&
-         a.stacked == b.stacked && a.choice == b.choice && a.way == b.way;
+         a.stacked == b.stacked && a.only == b.only && a.choice == b.choice && a.way == b.way;
 }
 }  // namespace arch
 PENSTOCK_END

@@ -116,6 +116,13 @@ constexpr auto each(std::string_view scope, dim lo, dim hi, Rules const&... r) {
   for (auto& one : g.list) one.path[1] = one.to[1] = scope, one.each[0] = {lo, hi};
   return g;
 }
+/// The rules inside, for some layers of their range.
+template <class... Rules>
+constexpr auto in_layers(layer_set which, Rules const&... r) {
+  auto g = rules(r...);
+  for (auto& one : g.list) one.only = which;
+  return g;
+}
 /// As each(), for [0, count); the values are stacked into one parameter [experts, ...].
 template <class... Rules>
 constexpr auto experts(std::string_view scope, dim count, Rules const&... r) {

@@ -60,6 +60,9 @@ class model_config {
   /// A non-negative integer, or a list of them (`eos_token_id` is either). Empty as in texts().
   [[nodiscard]] std::vector<u64> numbers(std::string_view key) const;
 
+  /// By `mlp_only_layers` and `decoder_sparse_step`; true where they are not there.
+  [[nodiscard]] bool has_experts(u64 layer) const;
+
   /// The class that made the checkpoint, architectures[0]; empty where it is not said.
   [[nodiscard]] std::string_view architecture() const&;
   [[nodiscard]] std::string_view model_type() const& { return text("model_type").value_or(std::string_view{}); }

@@ -239,6 +239,13 @@ PENSTOCK_INLINE std::vector<u64> model_config::numbers(std::string_view key) con
   return good ? all : std::vector<u64>{};
 }
 
+PENSTOCK_INLINE bool model_config::has_experts(u64 layer) const {
+  u64 const step = number("decoder_sparse_step").value_or(1);
+  for (u64 const dense : numbers("mlp_only_layers"))
+    if (dense == layer) return false;
+  return step && (layer + 1) % step == 0;
+}
+
 PENSTOCK_INLINE std::string_view model_config::architecture() const& {
   auto const n = find("architectures");
   std::string_view name;

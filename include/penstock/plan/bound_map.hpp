@@ -46,6 +46,8 @@ class bound_map {
   [[nodiscard]] bool is_bias(std::size_t line) const noexcept {
     return rule_of(line).what == arch::rule::linear && suffix_of(line) == quant::bias.suffix;
   }
+  /// Has this layer of the model, by its own number, what the line says?
+  [[nodiscard]] bool in_layer(std::size_t line, u64 layer) const noexcept { return holds_in(rule_of(line), layer); }
   /// All lines, in the order in which the map states their rules.
   [[nodiscard]] std::vector<std::size_t> lines_in_order() const;
   /// Are two rules, by their numbers, pieces of one parameter under this config?
@@ -61,9 +63,14 @@ class bound_map {
   template <class Visit>
   void for_each_claim(std::string_view name, Visit visit) const noexcept;
   void settle(std::span<checkpoint_tensor const> tensors);
+  void see_layers(model_config const& config);
+  bool holds_in(arch::rule const& r, u64 layer) const noexcept {
+    return r.only == arch::layer_set::all || with_experts_[layer] == (r.only == arch::layer_set::with_experts);
+  }
 
   map_view map_;
   std::vector<bound_rule> bound_;
+  std::vector<bool> with_experts_;  // by layer, where some rule asks
   explicit bound_map(map_view const& m) : map_(m) {}
 };
 
@@ -133,6 +140,7 @@ inline result<bound_map> bound_map::bind(map_view const& map, model_config const
       if (b.hi[w] > 1'000'000)
         return error{error_kind::config, "expected at most a million layers or experts, found " +
                                              std::to_string(b.hi[w]) + " in config.json"};
+  m.see_layers(config);
   m.settle(tensors);
   return m;
 }
@@ -183,7 +191,7 @@ void bound_map::for_each_claim(std::string_view name, Visit visit) const noexcep
       } else {
         fits &= c.value[s] == line.value[s];
       }
-    if (fits && spells(r, suffix_of(i), name) && visit(h)) return;
+    if (fits && in_layer(i, h.index[0]) && spells(r, suffix_of(i), name) && visit(h)) return;
   }
 }
 
@@ -191,6 +199,18 @@ inline std::optional<hit> bound_map::match(std::string_view name) const noexcept
   std::optional<hit> found;
   for_each_claim(name, [&](hit const& h) { return found = h, true; });
   return found;
+}
+
+/// Which layers have experts, where a rule asks; a rule that holds in none of its layers is not active.
+inline void bound_map::see_layers(model_config const& config) {
+  for (std::size_t i = 0; i < bound_.size(); ++i) {
+    auto& b = bound_[i];
+    auto const& r = map_.rules()[i];
+    if (!b.active || r.only == arch::layer_set::all) continue;
+    for (u64 layer = with_experts_.size(); layer < b.hi[0]; ++layer) with_experts_.push_back(config.has_experts(layer));
+    b.active = false;
+    for (u64 layer = b.lo[0]; layer < b.hi[0]; ++layer) b.active |= holds_in(r, layer);
+  }
 }
 
 /// Of each either(), leaves the way of which there are most names.

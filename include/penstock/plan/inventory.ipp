@@ -16,6 +16,7 @@ PENSTOCK_INLINE result<std::vector<inventory_tensor>> inventory_of(map_view cons
     auto const& b = bound->bound_of(i);
     if (!bound->possible(i) || r.may_be_absent) continue;
     for (u64 layer = 0; layer < b.count(0); ++layer) {
+      if (!bound->in_layer(i, b.lo[0] + layer)) continue;
       auto const p = detail::part_of(*bound, i, schemes->of(map.lines()[i].rule, layer));
       if (!p || p->optional) continue;
       auto const where = detail::land(*bound, i, *p, config, {});

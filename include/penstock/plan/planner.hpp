@@ -87,7 +87,7 @@ class planner {
   /// What line `line` is in a layer, counted from the first of its layers; null: nothing that is wanted.
   line_part const* part_at(std::size_t line, u64 layer) const noexcept {
     auto const& all = lines_[line].by_scheme;
-    if (all.empty()) return nullptr;
+    if (all.empty() || !map_.in_layer(line, lines_[line].first_layer + layer)) return nullptr;
     auto const& p = all[schemes_.of(map_.map().lines()[line].rule, layer)];
     return p ? &*p : nullptr;
   }

@@ -127,6 +127,10 @@ def number_of_experts(config):
     return next(config[key] for key in ("num_experts", "num_local_experts") if key in config)
 
 
+def has_experts(config, layer):
+    return layer not in config.get("mlp_only_layers", []) and (layer + 1) % config.get("decoder_sparse_step", 1) == 0
+
+
 def qwen3_moe(mine):
     config = mine.config
     hidden, bias = config["hidden_size"], config.get("attention_bias", False)
@@ -137,6 +141,9 @@ def qwen3_moe(mine):
         yield from two_norms(mine, layer, layer)
         yield from norms_of_heads(mine, layer)
         yield from grouped_queries(mine, layer, bias, bias)
+        if not has_experts(config, n):
+            yield from mine.gated_mlp(layer + ".mlp", layer + ".mlp", hidden, config["intermediate_size"])
+            continue
         yield mine.whole(layer + ".mlp.gate.weight", experts, hidden)
         at = layer + ".mlp.experts"
         yield from mine.experts(at, at, experts, hidden, config["moe_intermediate_size"])

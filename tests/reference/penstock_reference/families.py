@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from .architectures import heads_of
+from .architectures import has_experts, heads_of
 from .generators import BLOCKS, FLOATS, Made, declare_fp8_block, pick, splits, write_quantised
 
 
@@ -88,6 +88,11 @@ def add_experts(random, family, config, aim, block):
     config["intermediate_size" if family.name == "mixtral" else "moe_intermediate_size"] = width
     config[family.experts] = random.choice([n for n in range(1, 10) if n >= ep])
     config["num_experts_per_tok"] = 1
+    if family.name == "qwen3_moe":
+        if random.random() < 0.4:
+            config["mlp_only_layers"] = random.choice([[], [0], [1], [0, 2]])
+        if random.random() < 0.4:
+            config["decoder_sparse_step"] = random.choice([1, 1, 2])
     if glm:
         config["n_shared_experts"] = shared
         config["first_k_dense_replace"] = random.choice([0, 1, 1, layers])
@@ -169,7 +174,7 @@ class Outline:
         layers, dense = config["num_hidden_layers"], config.get("first_k_dense_replace", 0)
         self.add("model.embed_tokens.weight", vocabulary, hidden)
         for n in range(layers):
-            self.layer(n, n < dense if self.family.experts else True)
+            self.layer(n, n < dense or not has_experts(config, n) if self.family.experts else True)
         self.add("model.norm.weight", hidden)
         if stored_head or not config.get("tie_word_embeddings", self.family.tied):
             self.add("lm_head.weight", vocabulary, hidden)

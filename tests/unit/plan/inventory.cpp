@@ -47,10 +47,10 @@ BOOST_AUTO_TEST_CASE(other_public_models) {
     "num_key_value_heads":8,"head_dim":128,"intermediate_size":12288,"vocab_size":151936)") ==
               pair{399, 16'381'470'720}));
   BOOST_TEST((of(map_of<arch::qwen3_moe>, R"("hidden_size":2048,"num_hidden_layers":48,"num_attention_heads":32,
-    "num_key_value_heads":4,"head_dim":128,"num_experts":128,"moe_intermediate_size":768,"vocab_size":151936)") ==
+    "num_key_value_heads":4,"head_dim":128,"num_experts":128,"moe_intermediate_size":768,"intermediate_size":6144,"vocab_size":151936)") ==
               pair{18'867, 61'064'245'248}));
   BOOST_TEST((of(map_of<arch::qwen3_moe>, R"("hidden_size":4096,"num_hidden_layers":94,"num_attention_heads":64,
-    "num_key_value_heads":4,"head_dim":128,"num_experts":128,"moe_intermediate_size":1536,"vocab_size":151936)") ==
+    "num_key_value_heads":4,"head_dim":128,"num_experts":128,"moe_intermediate_size":1536,"intermediate_size":12288,"vocab_size":151936)") ==
               pair{36'945, 470'187'269'120}));
   BOOST_TEST((of(map_of<arch::mixtral>, R"("hidden_size":4096,"num_hidden_layers":32,"num_attention_heads":32,
     "num_key_value_heads":8,"num_local_experts":8,"intermediate_size":14336,"vocab_size":32000)") ==

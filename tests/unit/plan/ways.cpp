@@ -31,6 +31,7 @@ model_config moe_config() {
                            {"num_key_value_heads", 2},
                            {"head_dim", 2},
                            {"moe_intermediate_size", 6},
+                           {"intermediate_size", 8},
                            {"tie_word_embeddings", 0},
                            {"attention_bias", 0}});
 }
@@ -120,6 +121,40 @@ BOOST_AUTO_TEST_CASE(experts_in_one_tensor_have_the_shape_that_the_config_says) 
   for (auto const& t : qwen(true).all.tensors) c.add(t.name, has(t.name, "gate_up_proj") ? shape{4, 12, 4} : t.shape);
   BOOST_TEST(has(failure(c, moe_config(), qwen_map), "expected shape [5, 12, 4] by config.json, found [4, 12, 4]"));
   BOOST_TEST(has(failure(qwen(true), moe_config(), qwen_map, {.tp = 8, .ep = 8}), "ep of at most 5"));
+}
+
+BOOST_AUTO_TEST_CASE(layers_that_the_config_excepts_have_no_experts) {
+  std::string const text =
+      R"({"hidden_size":4,"num_hidden_layers":4,"vocab_size":64,"num_experts":2,"num_attention_heads":4,
+          "num_key_value_heads":2,"head_dim":2,"moe_intermediate_size":6,"intermediate_size":8,
+          "decoder_sparse_step":2,"mlp_only_layers":[3]})";
+  auto const config = model_config::parse(std::as_bytes(std::span{text})).value();
+  made_checkpoint c;
+  for (auto const& t : inventory_of(qwen_map, config).value()) c.add(t.name, t.shape);
+  auto const p = make_plan(c.all, config, qwen_map, topology{.tp = 2}, {}).value();
+  for (auto const* layer : {"0", "2", "3"})
+    BOOST_TEST(shape_of(p, std::string{"model.layers."} + layer + ".mlp.gate_up_proj.weight") == "[8, 4]");
+  BOOST_TEST(shape_of(p, "model.layers.1.mlp.gate_up_proj.weight") == "none");
+  BOOST_TEST(shape_of(p, "model.layers.1.mlp.experts.w13_weight") == "[2, 6, 4]");
+  BOOST_TEST(shape_of(p, "model.layers.3.mlp.experts.w13_weight") == "none");
+  // where there are no such layers, what does not divide in them does not matter: 7 rows over 2 ranks
+  auto const odd = model_config::of({{"hidden_size", 4},
+                                     {"num_hidden_layers", 1},
+                                     {"vocab_size", 64},
+                                     {"num_experts", 2},
+                                     {"num_attention_heads", 4},
+                                     {"num_key_value_heads", 2},
+                                     {"head_dim", 2},
+                                     {"moe_intermediate_size", 6},
+                                     {"intermediate_size", 7},
+                                     {"tie_word_embeddings", 0},
+                                     {"attention_bias", 0}});
+  made_checkpoint d;
+  for (auto const& t : inventory_of(qwen_map, odd).value()) d.add(t.name, t.shape);
+  BOOST_TEST(shape_of(make_plan(d.all, odd, qwen_map, topology{.tp = 2}, {}).value(),
+                      "model.layers.0.mlp.experts.w2_weight") == "[2, 4, 3]");
+  c.add("model.layers.3.mlp.gate.weight", {2, 4});
+  BOOST_TEST(has(failure(c, config, qwen_map), "model.layers.3.mlp.gate.weight"));
 }
 
 BOOST_AUTO_TEST_CASE(each_row_block_is_divided_by_itself) {
