@@ -70,8 +70,9 @@ class Faults(FaultTest):
         last = worker.bodies_of(how) - 1 if point == "body" else 0
         skip = {"first": 0, "last": last, "middle": seed.randint(0, last)}[which]
         told = worker.load(how, rule(FAULTS[fault][0], seed, point, skip, float("inf") if ever else 1), cold=point == "file")
-        self.assertTrue(any(s.faulty for s in worker.proxy.log), ("the fault struck nobody", how, told))
-        self.assertIn(self.verdict(told, how), allowed(fault, point, ever), (how, told))
+        struck = [(s.method, s.range) for s in worker.proxy.log if s.faulty]
+        self.assertTrue(struck, ("the fault struck nobody", how, told))
+        self.assertIn(self.verdict(told, how), allowed(fault, point, ever), (struck, worker.proxy.count("body"), how, told))
         self.assertLess(told["ms"], 20000)
 
     def test_every_fault_at_every_point(self):

@@ -99,11 +99,10 @@ class Client(http.server.BaseHTTPRequestHandler):
 
     def forward(self):
         try:
-            if self.is_gone():  # of a load that has ended: it does not count for the next
+            seen, rule = self.server.owner.see(self)
+            if not seen:
                 self.close_connection = True
-                return
-            rule = self.server.owner.see(self)
-            if not rule:
+            elif not rule:
                 self.give(self.ask())
             else:
                 rule.do(self, None if rule.without_store else self.ask())
@@ -235,11 +234,14 @@ class FaultProxy:
             self.rules, self.log = list(rules), []
 
     def see(self, client):
+        """@returns whether it counts, and the rule that takes it"""
         with self.lock:
+            if client.is_gone():  # of a load that has ended: it does not count for the next
+                return False, None
             point = point_of(client.command, client.path, client.headers, {s.point for s in self.log})
             rule = next((r for r in self.rules if r.takes(point)), None)
             self.log.append(Seen(client.command, client.path, point, client.headers.get("Range") or "", rule is not None))
-            return rule
+            return True, rule
 
     def count(self, point):
         with self.lock:
