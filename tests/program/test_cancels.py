@@ -11,9 +11,10 @@ import subprocess
 import time
 
 from support import program
-from support import fault_proxy as f
+from support import http_faults as f
 from support.fault_case import ROUNDS, SEED, FaultTest, Worker, model
-from support.fault_proxy import Rule, rule, source
+from support.fault_proxy import POINTS, FaultProxy, Rule
+from support.http_faults import rule, source
 from support.program import executable
 
 NEVER = {"first_byte": 60000, "stall": 60000, "connect": 60000, "time": 600000, "attempts": 1000}
@@ -44,14 +45,14 @@ class Cancels(FaultTest):
         """A load that would never end is stopped."""
         seed = source(f"{SEED} {number}")
         how = self.how(seed)
-        told = worker.load(how, *rules, **(NEVER | {"cancel_us": seed.randint(20_000, 250_000)} | options))
+        told = worker.load(how, *rules, **(NEVER | {"cancel_us": seed.randint(20_000, 120_000)} | options))
         self.stopped(told, how)
         return told
 
     def test_while_the_store_says_nothing(self):
         worker = self.worker()
         for n in range(MOMENTS):
-            for point in f.POINTS:
+            for point in POINTS:
                 seed = source(f"{SEED} {n} {point}")
                 make = seed.choice([f.silence] if point.startswith("pin") else [f.silence, f.stall])
                 self.stuck(worker, f"{n} {point}", rule(make, seed, point), cold=point == "file")
@@ -61,7 +62,7 @@ class Cancels(FaultTest):
     def test_while_it_waits_for_the_next_attempt(self):
         worker = self.worker()
         for n in range(MOMENTS):
-            for point in f.POINTS:
+            for point in POINTS:
                 do = f.status(503, "ServerBusy") if n % 2 else f.refuse
                 self.stuck(worker, f"{n} {point}", rule(do, source(n), point), base=30000, cold=point == "file")
         self.are_quick()
@@ -88,8 +89,8 @@ class Cancels(FaultTest):
     def test_while_it_shakes_hands(self):
         key, certificate = self.folder / "key.pem", self.folder / "certificate.pem"
         made = program.run(
-            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, "-days", "2"]
-            + ["-subj", "/CN=stub", "-addext", "subjectAltName=IP:127.0.0.1"],
+            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate]
+            + ["-days", "2", "-subj", "/CN=stub", "-addext", "subjectAltName=IP:127.0.0.1"],
             env=self.environment,
         )
         self.assertEqual(made.status, 0, made)
@@ -113,8 +114,10 @@ class Cancels(FaultTest):
             options = {"serial": seed.choice([0, 1, 1])}
             if n % 2:
                 options |= {"uri": folder}
-            usual = took.setdefault((n % 2, how["ownership"]), worker.load(how, **options)["ms"])
-            moment = int(1000 * usual * seed.uniform(0, 1.2))
+            kind = n % 2, how["ownership"]
+            if kind not in took:
+                took[kind] = worker.load(how, **options)["ms"]
+            moment = int(1000 * took[kind] * seed.uniform(0, 1.2))
             told = worker.load(how, cancel_us=moment, **options)
             self.stopped(told, how | options, ("cancelled", "right"))
         self.are_quick()
@@ -160,8 +163,8 @@ class Sinks(FaultTest):
                     seed = source(f"{SEED} {n} {ownership} {do}")
                     how = self.how(seed) | {"ownership": ownership, "serial": seed.choice([0, 1, 1])}
                     where = {"uri": folder} if seed.random() < 0.5 else {}
-                    calls = worker.load(how, **where)["calls"]
-                    told = worker.load(how, do=do, at=seed.randrange(calls), linger_us=seed.choice([0, 0, 300]), **where)
+                    at = seed.randrange(worker.load(how, **where)["calls"])
+                    told = worker.load(how, do=do, at=at, linger_us=seed.choice([0, 0, 300]), **where)
                     self.assertEqual(self.verdict(told, how), "thrown", told)
                     self.assertEqual(told["thrown"], words, told)
         self.ends_clean(worker.driver)
@@ -180,9 +183,9 @@ class Sinks(FaultTest):
 
 class Program(FaultTest):
     def test_a_signal_ends_it_wherever_it_is(self):
-        for number, point in itertools.product((signal.SIGINT, signal.SIGTERM), f.POINTS):
+        for number, point in itertools.product((signal.SIGINT, signal.SIGTERM), POINTS):
             with self.subTest(point, signal=number):
-                proxy = f.FaultProxy(self.stub().server.server_address)
+                proxy = FaultProxy(self.stub().server.server_address)
                 self.addCleanup(proxy.stop)
                 proxy.begin(rule(f.silence, source(SEED), point))
                 digest = self.new_path(".digest")

@@ -1,4 +1,4 @@
-"""A disk that fails and files that change while they are read: the bytes that were there first, or an error; a full cache.
+"""A disk that fails, files that change while they are read, a full cache: the bytes that were there first, or an error.
 
 PENSTOCK_FAULT_ROUNDS=N takes N seeds for each case instead of one, PENSTOCK_FAULT_SEED=N begins with another.
 """
@@ -14,12 +14,12 @@ import unittest
 
 from support import program
 from support.fault_case import LIMITS, ROUNDS, SANITIZED, SEED, FaultTest, model
-from support.fault_proxy import source
+from support.http_faults import source
 from support.load_driver import LoadDriver
 from support.program import executable
 
-# What may be done before a read, and how the load may end. A file that was replaced or removed stays what it was for who
-# had opened it; one that was changed in place is another.
+# What may be done before a read, and how the load may end. A file that was replaced or removed stays what it was for
+# who had opened it; one that was changed in place is another.
 DISK = {
     str(errno.EIO): {"io"},
     str(errno.ESTALE): {"io"},
@@ -101,8 +101,8 @@ class DiskFaults(FaultTest):
 
         for n in range(SEED * 1000, SEED * 1000 + 60 * ROUNDS):
             seed = source(n)
-            how, folder = self.how(seed), self.copy()
-            do, victim, moment = seed.choice([truncate, grow, rewrite, replace, remove]), seed.choice(self.shards(folder)), seed.random()
+            how, folder, moment = self.how(seed), self.copy(), seed.random()
+            do, victim = seed.choice([truncate, grow, rewrite, replace, remove]), seed.choice(self.shards(folder))
 
             def change():
                 time.sleep(0.03 * moment)
@@ -135,7 +135,8 @@ class DiskFaults(FaultTest):
         self.assertEqual(made.status, program.STATUS["io"], made)
         for words in ("penstock: error: io: ", "tokenizer.json", "PENSTOCK_CACHE", str(cache)):
             self.assertIn(words, made.err)
-        self.assertEqual([f for f in cache.rglob("*") if f.is_file() and f.suffix != ".lock"], [], "it left something behind")
+        left = [file for file in cache.rglob("*") if file.is_file() and file.suffix != ".lock"]
+        self.assertEqual(left, [], "it left something behind")
         made = program.run(command, env=env)
         self.assertEqual(made.status, 0, made)
 
@@ -145,8 +146,8 @@ class DiskFaults(FaultTest):
         for uri in ("az://c/m", str(model())):
             ends = []
             for most in range(4, 24):
-                driver = LoadDriver(self.environment, prefix=self.limited("RLIMIT_NOFILE", most), endpoint=stub.endpoint,
-                                    cache=self.folder / "cache", uri=uri, **LIMITS)
+                usual = {"endpoint": stub.endpoint, "cache": self.folder / "cache", "uri": uri} | LIMITS
+                driver = LoadDriver(self.environment, self.limited("RLIMIT_NOFILE", most), **usual)
                 self.addCleanup(driver.close)
                 how = self.how(source(most))
                 told = driver.load(**how)

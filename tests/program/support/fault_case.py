@@ -1,4 +1,4 @@
-"""What tests of whole loads under faults share: a model of some twenty reads, its digests, and what every load must keep to."""
+"""What tests of whole loads under faults share: a model of some twenty reads, and what every load must keep to."""
 
 import atexit
 import concurrent.futures
@@ -43,7 +43,8 @@ def model():
     """A checkpoint of two shards with an index, more than the first request for a header long."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="penstock-test-"))
     atexit.register(shutil.rmtree, folder)
-    generators.write_folder(random.Random(17), folder, CONFIG, generators.llama_tensors(random.Random(17), CONFIG), shards=2)
+    tensors = generators.llama_tensors(random.Random(17), CONFIG)
+    generators.write_folder(random.Random(17), folder, CONFIG, tensors, shards=2)
     (folder / "tokenizer.json").write_text('{"model": {"vocab": {}}}' + " " * 3000)
     shards = [f for f in folder.iterdir() if f.suffix == ".safetensors"]
     assert len(shards) == 2 and all(f.stat().st_size > GUESS for f in shards) and list(folder.glob("*.index.json"))
@@ -62,7 +63,8 @@ class Worker:
         self.test, self.proxy = test, FaultProxy(store, tls)
         test.addCleanup(self.proxy.stop)
         self.cache = test.folder / f"cache{number}"
-        usual |= {"endpoint": f"{'https' if tls else 'http'}://127.0.0.1:{self.proxy.port}/{usual.get('account', 'devaccount')}"}
+        origin = f"{'https' if tls else 'http'}://127.0.0.1:{self.proxy.port}"
+        usual |= {"endpoint": f"{origin}/{usual.get('account', 'devaccount')}"}
         self.driver = test.driver(cache=self.cache, **usual)
         self.bodies = {}
 
