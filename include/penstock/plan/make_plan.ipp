@@ -7,6 +7,7 @@
 #include <penstock/plan/planner.hpp>
 
 #include <penstock/plan/planner.ipp>
+#include <penstock/plan/planner_derived.hpp>
 
 PENSTOCK_BEGIN
 namespace detail {

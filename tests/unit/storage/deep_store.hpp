@@ -56,7 +56,11 @@ struct deep_store {
   };
 
   penstock::storage_traits traits() const {
-    return {.gap = penstock::kibibytes(256), .bandwidth = penstock::gibibytes(1), .lanes = 2, .depth = 8, .transport_per_read = {}};
+    return {.gap = penstock::kibibytes(256),
+            .bandwidth = penstock::gibibytes(1),
+            .lanes = 2,
+            .depth = 8,
+            .transport_per_read = {}};
   }
   auto pin(penstock::uri const& root, std::span<std::string const> names) {
     seen->pinned.insert(seen->pinned.end(), names.begin(), names.end());
