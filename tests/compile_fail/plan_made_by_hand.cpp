@@ -15,7 +15,7 @@ using loader = penstock::pipeline<my_policies>;
 
 loader::plan_type plan_of(loader const& l, loader::model_type const& m) {
 #ifdef COMPILE_FAIL
-  return {penstock::plan{}, m.objects};
+  return {penstock::plan{}, m.objects, {}, {}};
 #else
   return l.plan(m).value();
 #endif

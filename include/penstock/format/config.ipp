@@ -77,7 +77,7 @@ namespace detail {
 PENSTOCK_INLINE bool contradict(quant_declaration const& a, quant_declaration const& b) {
   auto const bits = [](quant_declaration const& d) {
     for (std::string_view const name : {d.method, d.format})
-      for (u64 const n : {4, 8})
+      for (u64 const n : {u64{4}, u64{8}})
         if (name.find(n == 4 ? "fp4" : "fp8") != name.npos || name.find(n == 4 ? "FP4" : "FP8") != name.npos) return n;
     return d.bits.value_or(0);
   };

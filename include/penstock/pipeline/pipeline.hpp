@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -8,10 +9,21 @@
 #include <penstock/pipeline/executor.hpp>
 #include <penstock/pipeline/policies.hpp>
 #include <penstock/plan/make_plan.hpp>
+#include <penstock/plan/same_parameters.hpp>
 
 PENSTOCK_BEGIN
 template <class Policies>
 class pipeline;
+
+/// How a plan is made, beside model and topology.
+struct plan_request {
+  std::string arch{};                   ///< a name of the `arch` policy; empty: by config.json
+  std::string quant{};                  ///< a name of the `quant` policy; empty: by config.json
+  bytes memory_limit = mebibytes(512);  ///< of this rank
+  bytes slot{};                         ///< 0: chosen to fit
+  unsigned lanes = 0;                   ///< threads; 0: what the storage likes
+  bool rotate = true;                   ///< ranks begin with different files; false: all with the first layers
+};
 
 /// A plan together with the pinned objects that it reads: all that a load needs. Only `pipeline::plan` makes one.
 template <class Object>
@@ -19,19 +31,12 @@ struct pinned_plan : plan {
  private:  // guard: plan_comes_from_a_checked_map
   template <class Policies>
   friend class pipeline;
-  pinned_plan(plan p, std::shared_ptr<std::vector<Object> const> pinned)
-      : plan(std::move(p)), pinned_(std::move(pinned)) {}
+  pinned_plan(plan p, std::shared_ptr<std::vector<Object> const> pinned, topology const& at, plan_request request)
+      : plan(std::move(p)), pinned_(std::move(pinned)), at_(at), request_(std::move(request)) {}
 
   std::shared_ptr<std::vector<Object> const> pinned_;
-};
-
-/// How a plan is made, beside model and topology.
-struct plan_request {
-  std::string_view arch{};              ///< a name of the `arch` policy; empty: by config.json
-  std::string_view quant{};             ///< a name of the `quant` policy; empty: by config.json
-  bytes memory_limit = mebibytes(512);  ///< of this rank
-  bytes slot{};                         ///< 0: chosen to fit
-  unsigned lanes = 0;                   ///< threads; 0: what the storage likes
+  topology at_;  // it and the request: to be planned again
+  plan_request request_;
 };
 
 /// The loader: storage, ownership, quant schemes and weight map composed into one type.
@@ -89,10 +94,18 @@ class pipeline {
     if (!map) return error{map.error().kind(), m.weights.uri + ": " + map.error().message(), {.uri = m.weights.uri}};
     plan_options o;
     o.quant = request.quant, o.memory_limit = request.memory_limit, o.slot = request.slot, o.lanes = request.lanes,
-    o.storage = traits_of(storage_);
+    o.rotate = request.rotate, o.storage = traits_of(storage_);
     auto p = make_plan(m.weights, m.config, *map, at, o);
     if (!p) return std::move(p).error();
-    return plan_type{*std::move(p), m.objects};
+    return plan_type{*std::move(p), m.objects, at, request};
+  }
+  /// The plan of new weights for the parameters of an earlier one: same topology and request.
+  /// @errors as plan; plan: a parameter of another name, dtype or shape
+  [[nodiscard]] result<plan_type> plan_again(plan_type const& before, model_type const& now) const {
+    auto p = plan(now, before.at_, before.request_);
+    if (!p) return p;
+    if (auto same = same_parameters(before, *p); !same) return std::move(same).error();
+    return p;
   }
 
   /// Runs a plan: returns when every parameter is complete, or with the first error after everything is quiet.
@@ -145,6 +158,16 @@ class pipeline {
         return run(p, owning, options);
       }
     }
+  }
+
+  /// New weights into the addresses of an earlier load: plans `now` as `before` was planned, and loads it. Where a
+  /// parameter differs, that is an error before the sink is asked or a byte is read.
+  /// @errors as plan_again and load
+  template <class Sink>
+  result<report> reload(plan_type const& before, model_type const& now, Sink&& sink, load_options const& options = {}) {
+    auto const again = plan_again(before, now);
+    if (!again) return again.error();
+    return load(*again, std::forward<Sink>(sink), options);
   }
 
  private:
