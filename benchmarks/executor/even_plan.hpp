@@ -42,7 +42,7 @@ inline plan even_plan(u64 total, u32 slot, u32 pieces, bool one_parameter) {
       auto& q = p.parameters.back();
       ++q.pieces;
       p.copies.push_back({plan_copy::what::place, index_of(q.id), no_group, static_cast<u32>(i * each),
-                          static_cast<u32>(each), 1, 0, one_parameter ? first + i * each : 0, 0});
+                          static_cast<u32>(each), 1, 0, 0, one_parameter ? first + i * each : 0});
     }
     p.reads.push_back({object_id{0}, slot, first, copies, static_cast<u32>(p.copies.size())});
   }

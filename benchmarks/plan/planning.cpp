@@ -12,6 +12,7 @@
 
 #include <penstock/arch/deepseek.hpp>
 #include <penstock/pipeline/pipeline.hpp>
+#include <penstock/plan/bound_map.hpp>
 #include <penstock/quant/fp8_block.hpp>
 #include <penstock/storage/local.hpp>
 
