@@ -12,6 +12,8 @@ struct my_policies : penstock::defaults {
   using arch = penstock::arch::llama;
 #ifdef COMPILE_FAIL
   using trace = my_trace;
+#else
+  using trace = penstock::no_trace;
 #endif
 };
 static_assert(penstock::detail::check_policies<my_policies>::fit());
