@@ -6,7 +6,7 @@ import random
 
 from support import program
 from support.azurite import Azurite
-from support.program import ProgramTest, read_digests
+from support.program import SANITIZED, ProgramTest, read_digests
 
 from penstock_reference import families, generators
 from penstock_reference.architectures import parameters
@@ -15,7 +15,7 @@ from penstock_reference.checkpoint import Checkpoint
 # PENSTOCK_SEED=n runs one other series; PENSTOCK_CASE=n one case of it alone.
 SEED = int(os.environ.get("PENSTOCK_SEED", "1"))
 ONLY = os.environ.get("PENSTOCK_CASE")
-LOCAL, REMOTE, EACH = 120, 24, 10
+LOCAL, REMOTE, EACH = (40, 8, 2) if SANITIZED else (120, 24, 10)
 # A case takes one of these at random.
 FAMILIES = [generators.made_llama, generators.made_llama, generators.made_as_stored]
 FAMILIES += [generators.random_llama_fp8_block, generators.random_deepseek, generators.random_deepseek]

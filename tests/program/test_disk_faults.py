@@ -13,10 +13,10 @@ import time
 import unittest
 
 from support import program
-from support.fault_case import LIMITS, ROUNDS, SANITIZED, SEED, FaultTest, model
+from support.fault_case import LIMITS, ROUNDS, SEED, FaultTest, model
 from support.http_faults import source
 from support.load_driver import LoadDriver
-from support.program import executable
+from support.program import SANITIZED, executable
 
 # What may be done before a read, and how the load may end. A file that was replaced or removed stays what it was for
 # who had opened it; one that was changed in place is another.

@@ -8,12 +8,13 @@ import re
 import shutil
 import subprocess
 import sys
+import unittest
 
 from support import DATA, program
 from support.blob_stub import Fault
 from support.http_case import HttpTest
 from support.leaks import spellings
-from support.program import MIB, PROGRAM, ProgramTest, executable
+from support.program import MIB, PROGRAM, SANITIZED, ProgramTest, executable
 from support.tls import behind_tls
 
 from penstock_reference.safetensors import file_bytes
@@ -189,6 +190,7 @@ class Hostile(HttpTest):
                 self.assertFalse(list(got.rglob("*.bin")))
         self.assertFalse(mark.exists())
 
+    @unittest.skipIf(SANITIZED, "a sanitizer brings all these")
     def test_the_program_can_start_no_other(self):
         """So nothing is ever in the arguments of a child, either."""
         file = executable("PENSTOCK_PROGRAM", *PROGRAM)

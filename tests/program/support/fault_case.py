@@ -14,7 +14,7 @@ import threading
 from .blob_stub import BlobStub
 from .fault_proxy import GUESS, FaultProxy
 from .load_driver import LoadDriver
-from .program import ProgramTest
+from .program import SANITIZED, ProgramTest
 
 from penstock_reference import generators
 from penstock_reference.architectures import parameters
@@ -32,7 +32,6 @@ CONFIG = {
 }
 ROUNDS = int(os.environ.get("PENSTOCK_FAULT_ROUNDS") or 1)  # the long form: as many seeds for each case
 SEED = int(os.environ.get("PENSTOCK_FAULT_SEED") or 1)  # the first of them
-SANITIZED = os.environ.get("PENSTOCK_SANITIZED") == "1"
 WORKERS = 4
 # Time limits of the driver's stores: long enough for a busy machine, as a false alarm costs an attempt.
 LIMITS = {"base": 1, "attempts": 4, "first_byte": 300, "stall": 300, "connect": 2000, "time": 20000}

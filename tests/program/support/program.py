@@ -33,6 +33,7 @@ STATUS = {
     "cancelled": 20,
 }
 MIB = 1 << 20
+SANITIZED = os.environ.get("PENSTOCK_SANITIZED") == "1"  # its memory, and what it imports, are not the program's own
 PROGRAM = ("penstock", "examples/penstock", "examples/penstock/penstock")  # where it may be in a build folder
 build_folder = None
 
