@@ -84,7 +84,7 @@ meson_test() {
 step "layout" layout
 step "build with CMake and g++" build_with_cmake gcc all && ctest_in gcc
 step "build with Meson, clang++ and the thread sanitizer" build_with_meson &&
-  meson_test --suite runs --suite links --no-suite one_thread
+  meson_test --suite runs --suite links
 step "build with the other sanitizers" build_with_cmake asan runs && ctest_in asan -L runs
 
 printf '\nall of it took %d s\n%d passed, %d failed\n' "$SECONDS" "$passed" "$failed"
