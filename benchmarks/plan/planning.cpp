@@ -1,11 +1,8 @@
 /// What a plan costs beyond matching the names of its tensors, for a checkpoint of real size: headers over holes will do.
 ///
-///   planning FOLDER [TP EP PP]...      FOLDER: of `penstock synth deepseek_v3 FOLDER --sparse`, say
+///   planning FOLDER [TP EP PP]... [--rounds N] [--json FILE]
 ///
-/// All sides run in turn, in one process; compare the columns of one run. CPU time, best and median of the rounds.
-#include <sys/resource.h>
-
-#include <algorithm>
+/// FOLDER: of `penstock synth deepseek_v3 FOLDER --sparse`, say.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
@@ -15,6 +12,7 @@
 #include <penstock/plan/bound_map.hpp>
 #include <penstock/quant/fp8_block.hpp>
 #include <penstock/storage/local.hpp>
+#include "../compare.hpp"
 
 namespace {
 using namespace penstock;
@@ -26,26 +24,6 @@ struct policies : defaults {
   using arch = penstock::arch::deepseek_v3;
 };
 
-double cpu_now() {
-  rusage u;
-  ::getrusage(RUSAGE_SELF, &u);
-  return static_cast<double>(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
-         1e-6 * static_cast<double>(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
-}
-template <class F>
-double seconds_of(F&& f) {
-  double const before = cpu_now();
-  f();
-  return cpu_now() - before;
-}
-struct times {
-  std::vector<double> all{};
-  double best() const { return *std::min_element(all.begin(), all.end()); }
-  double median() {
-    std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2), all.end());
-    return all[all.size() / 2];
-  }
-};
 [[noreturn]] void stop(error const& e) {
   std::fprintf(stderr, "planning: %s\n", e.what());
   std::exit(1);
@@ -54,7 +32,9 @@ struct times {
 
 int main(int argc, char** argv) {
   pipeline<policies> loader;
-  auto const model = loader.open(argc > 1 ? argv[1] : "");
+  benchmarks::arguments const options(argc, argv);
+  auto const& own = options.own;
+  auto const model = loader.open(own.empty() ? "" : own[0]);
   if (!model) stop(model.error());
   auto const& weights = model->weights;
   constexpr auto map = weight_map_of<arch::deepseek_v3, quant::fp8_block>::view();
@@ -62,37 +42,35 @@ int main(int argc, char** argv) {
   if (!bound) stop(bound.error());
 
   std::vector<topology> splits;
-  for (int i = 2; i + 2 < argc; i += 3) {
-    auto const number = [&](int at) { return static_cast<u32>(std::atoi(argv[at])); };
+  for (std::size_t i = 1; i + 2 < own.size(); i += 3) {
+    auto const number = [&](std::size_t at) { return static_cast<u32>(std::atoi(own[at].c_str())); };
     splits.push_back({.tp = number(i), .ep = number(i + 1), .pp = number(i + 2)});
   }
   if (splits.empty()) splits = {{.tp = 8}, {.tp = 8, .ep = 8}, {.tp = 16}, {.tp = 8, .pp = 2}};
-  std::vector<times> plans(splits.size());
-  std::vector<plan> made(splits.size());
-  times names;
-  for (int round = 0; round < 9; ++round) {
+  benchmarks::comparison times("planning one rank", 1, "run");
+  times.add("matching the names alone", [&] {
     u64 found = 0;
-    names.all.push_back(seconds_of([&] {
-      for (auto const& t : weights.tensors) found += bound->match(t.name).has_value();
-    }));
+    for (auto const& t : weights.tensors) found += bound->match(t.name).has_value();
     if (found != weights.tensors.size()) stop({error_kind::plan, "a tensor was not matched"});
-    for (std::size_t i = 0; i < splits.size(); ++i)
-      plans[i].all.push_back(seconds_of([&] {
-        auto p = make_plan(weights, model->config, map, splits[i]);
-        if (!p) stop(p.error());
-        made[i] = *std::move(p);
-      }));
-  }
-  std::printf("%zu tensors; names alone: best %.1f ms, median %.1f ms\n", weights.tensors.size(), 1e3 * names.best(),
-              1e3 * names.median());
-  std::printf("%4s %4s %4s %9s %9s %9s %9s %8s %8s %12s\n", "tp", "ep", "pp", "reads", "copies", "best ms", "median ms",
-              "x names", "median", "bytes a copy");
+  });
+  std::vector<plan> made(splits.size());
+  auto const label = [&](std::size_t i) {
+    auto const& at = splits[i];
+    return "tp " + std::to_string(at.tp) + ", ep " + std::to_string(at.ep) + ", pp " + std::to_string(at.pp);
+  };
+  for (std::size_t i = 0; i < splits.size(); ++i)
+    times.add(label(i),
+              [&, i] {
+                auto p = make_plan(weights, model->config, map, splits[i]);
+                if (!p) stop(p.error());
+                made[i] = *std::move(p);
+              },
+              {.throughput = 0, .cpu = 5});
+  times.run(options);
   for (std::size_t i = 0; i < splits.size(); ++i) {
     auto const& p = made[i];
     auto const size = p.reads.size() * sizeof(plan_read) + p.copies.size() * sizeof(plan_copy);
-    std::printf("%4u %4u %4u %9zu %9zu %9.1f %9.1f %8.1f %8.1f %12.1f\n", splits[i].tp, splits[i].ep, splits[i].pp,
-                p.reads.size(), p.copies.size(), 1e3 * plans[i].best(), 1e3 * plans[i].median(),
-                plans[i].best() / names.best(), plans[i].median() / names.median(),
+    std::printf("  %s: %zu reads, %zu copies, %.1f bytes a copy\n", label(i).c_str(), p.reads.size(), p.copies.size(),
                 static_cast<double>(size) / static_cast<double>(p.copies.size()));
   }
 }

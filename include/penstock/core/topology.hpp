@@ -43,13 +43,14 @@ struct topology {
     u32 const at = rank % tp;
     return g == rank_group::experts ? group_place{tp / ep, at % (tp / ep)} : group_place{tp, at};
   }
+  /// This rank's pipeline stage.
   constexpr group_place stage() const noexcept { return {pp, rank / tp}; }
-  constexpr bool first_stage() const noexcept { return rank / tp == 0; }
-  constexpr bool last_stage() const noexcept { return rank / tp + 1 == pp; }
+  constexpr bool first_stage() const noexcept { return stage().rank == 0; }
+  constexpr bool last_stage() const noexcept { return stage().rank + 1 == pp; }
   /// Of the layers [all.first, all.end), those of this rank's stage.
   constexpr layer_range layers_here(layer_range all) const noexcept {
     if (layers) return *layers;
-    u32 const each = (all.end - all.first) / pp, more = (all.end - all.first) % pp, at = rank / tp, even = pp - more;
+    u32 const each = (all.end - all.first) / pp, more = (all.end - all.first) % pp, at = stage().rank, even = pp - more;
     u32 const first = all.first + at * each + (at > even ? at - even : 0);
     return {first, first + each + (at >= even)};
   }

@@ -29,8 +29,8 @@ struct open_options {
   std::string cache{};
   header_limits headers{};
   observer watch{};  ///< only notices: what was left out
-  std::stop_token
-      stop{};  ///< a request ends the opening within 100 ms, save while a name is resolved or a disk is waited for
+  /// A request ends the opening within 100 ms, save while a name is resolved or a disk is waited for.
+  std::stop_token stop{};
 };
 
 namespace detail {

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from .architectures import has_experts, heads_of
-from .generators import BLOCKS, FLOATS, Made, declare_fp8_block, pick, splits, write_quantised
+from .generators import BLOCKS, FLOATS, Made, declare_fp8_block, pick, pick_expert_width, splits, write_quantised
 
 
 @dataclass
@@ -77,14 +77,7 @@ def add_experts(random, family, config, aim, block):
     expert_tp, layers = tp // ep, config["num_hidden_layers"]
     glm = family.name == "glm4_moe"
     shared = random.choice([0, 1, 1, 2]) if glm else 0
-    width = pick(
-        random,
-        240,
-        lambda n: n % expert_tp == 0 and n // expert_tp % block_n == 0,
-        lambda n: expert_tp == 1 or n // expert_tp % block_k == 0,
-        lambda n: n * shared % tp == 0 and n * shared // tp % block_n == 0,
-        lambda n: tp == 1 or n * shared // tp % block_k == 0,
-    )
+    width = pick_expert_width(random, tp, expert_tp, shared, block_n, block_k)
     config["intermediate_size" if family.name == "mixtral" else "moe_intermediate_size"] = width
     config[family.experts] = random.choice([n for n in range(1, 10) if n >= ep])
     config["num_experts_per_tok"] = 1

@@ -214,6 +214,18 @@ def pick(random, most, *conditions):
     return random.choice([n for n in range(1, most + 1) if all(condition(n) for condition in conditions)])
 
 
+def pick_expert_width(random, tp, expert_tp, shared, block_n, block_k):
+    """The width of an expert, which ranks cut along whole blocks, as they cut the `shared` ones that stand beside it."""
+    return pick(
+        random,
+        240,
+        lambda n: n % expert_tp == 0 and n // expert_tp % block_n == 0,
+        lambda n: expert_tp == 1 or n // expert_tp % block_k == 0,
+        lambda n: n * shared % tp == 0 and n * shared // tp % block_n == 0,
+        lambda n: tp == 1 or n * shared // tp % block_k == 0,
+    )
+
+
 def linear_of(name):
     """The linear module whose weight this is, or None: some matrices are never quantised."""
     return re.fullmatch(r"(?!.*\.eh_proj\.)(.*\.(?:\w+_proj(?:_with_mqa)?|w[123]))\.weight", name)
@@ -327,14 +339,7 @@ def random_deepseek_config(random, block=None):
     nope = pick(random, 48, lambda n: tp == 1 or each * (n + value) % block_n == 0)
     rope = pick(random, 48, lambda n: n % 2 == 0 and (tp == 1 or each * (nope + n) % block_n == 0))
     shared = random.choice([0, 1, 1, 2, 3])
-    expert_width = pick(
-        random,
-        240,
-        lambda n: n % expert_tp == 0 and n // expert_tp % block_n == 0,
-        lambda n: expert_tp == 1 or n // expert_tp % block_k == 0,
-        lambda n: n * shared % tp == 0 and n * shared // tp % block_n == 0,
-        lambda n: tp == 1 or n * shared // tp % block_k == 0,
-    )
+    expert_width = pick_expert_width(random, tp, expert_tp, shared, block_n, block_k)
     layers, unit = random.choice([1, 2, 2, 3]), 192 if tp == 3 else 64
     config = {
         "hidden_size": random.choice([5, 8, 24, 33, 40]),
