@@ -1,5 +1,6 @@
 // A page of a listing in XML: refused, or each file has a proper name and size.
 #include <penstock/net/url.hpp>
+#include <penstock/net/plain_xml.hpp>
 #include <penstock/storage/azure_listing.hpp>
 
 #include "check.hpp"
@@ -8,7 +9,7 @@ using namespace penstock;
 using namespace fuzz;
 
 namespace {
-std::string printed(storage::azure_page const& page) {
+std::string printed(storage::object_page const& page) {
   std::string xml = "<EnumerationResults><Blobs>";
   for (auto const& f : page.files)
     xml += "<Blob><Name Encoded=\"true\">" + net::percent_encode(f.name) + "</Name><Properties><Content-Length>" +
@@ -27,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(u8 const* data, std::size_t size) {
     check(page.error().kind() == error_kind::io, "what is no listing is the server's fault");
     return 0;
   }
-  check(storage::is_plain_xml(xml), "a listing is plain XML");
+  check(net::is_plain_xml(xml), "a listing is plain XML");
   check(page->files.size() * 40 <= size, "a listing has no more files than text for them");
   for (auto const& f : page->files) {
     check(!f.name.empty() && f.name.size() <= 4096 && !has(f.name, {"\0", 1}), "a file has a proper name");

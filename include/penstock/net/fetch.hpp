@@ -12,16 +12,20 @@
 
 PENSTOCK_BEGIN
 namespace net {
-/// A small request whose answer is wanted whole: HEAD of an object, a page of a listing.
+/// A small request whose answer is wanted whole: HEAD of an object, a page of a listing, an exchange of tokens.
 struct small_request {
   std::string method = "GET";
   std::string url{};
   std::string shown{};                   ///< for messages
   std::shared_ptr<authorizer> signer{};  ///< may be null
   bytes most = mebibytes(16);            ///< a larger body is an error
+  std::vector<header> headers{};
+  std::string body{};
+  bool any_status = false;  ///< an answer is an answer, unless it is worth another attempt
+  bool metadata = false;    ///< of a cloud's metadata service: link-local addresses are allowed, and no proxy is asked
 };
 
-/// An answer with status 2xx.
+/// An answer with status 2xx; or any, where that was allowed.
 struct small_answer {
   response_head head;
   std::string body;

@@ -9,6 +9,11 @@ struct small_transfer final : transfer {
   void describe(http_request& r) const override {
     r.method = request->method;
     r.url = request->url;
+    r.headers = request->headers;
+    r.body = request->body;
+  }
+  bool accepts(int status) const noexcept override {
+    return status < 300 || (request->any_status && !worth_a_retry(status));
   }
   verdict judge(response_head const& h) override {
     body.clear();
@@ -57,6 +62,7 @@ PENSTOCK_INLINE std::vector<result<small_answer>> fetch(std::span<small_request 
     t.request = &requests[next++];
     t.shown = t.request->shown;
     t.signer = t.request->signer;
+    t.metadata = t.request->metadata;
     (*engine)->start(t);
   };
   for (unsigned i = 0; i < count; ++i) begin(*all.emplace_back(std::make_unique<detail::small_transfer>()));

@@ -54,7 +54,8 @@ PENSTOCK_INLINE std::string request_id_of(response_head const& head) {
 }
 
 PENSTOCK_INLINE error_kind kind_of(int status, std::string_view code) noexcept {
-  for (std::string_view part : {"Authentication", "Authorization", "NotPermitted", "Expired"})
+  for (std::string_view part :
+       {"Authentication", "Authorization", "NotPermitted", "Expired", "InvalidToken", "TokenRefreshRequired"})
     if (code.find(part) != code.npos) return error_kind::access;
   switch (status) {
     case 401:

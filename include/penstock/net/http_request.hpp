@@ -15,12 +15,22 @@ struct http_request {
   std::string method = "GET";
   std::string url{};
   std::vector<header> headers{};
+  std::string body{};
+  u64 credential = 0;  ///< which of the signer's credentials it was signed with
 
   [[nodiscard]] std::string_view get(std::string_view name) const noexcept {
     for (auto const& h : headers)
       if (h.name == name) return h.value;
     return {};
   }
+};
+
+/// An answer that refuses a request, for the signer to see whether it can do better.
+struct refusal {
+  response_head const& head;
+  std::string_view code;  ///< the store's own name for it; empty: none
+  std::string_view body;
+  u64 credential;  ///< as the request had it
 };
 
 /// Puts credentials on requests. Shared by all objects of one store.
@@ -31,9 +41,10 @@ class authorizer {
   virtual ~authorizer() = default;
   /// Adds what the store wants to see, for this attempt. May add headers and extend the query.
   virtual result<void> authorize(http_request& request) = 0;
-  /// The store refused the credentials (401, 403). @returns whether others can be had, so that one more attempt is due
-  virtual bool renew(int status, std::string_view store_code) {
-    static_cast<void>(status), static_cast<void>(store_code);
+  /// The store refused (3xx, 4xx), for the first time in this request.
+  /// @returns whether the next attempt will be authorised in another way, so that it is due at once
+  virtual bool renew(refusal const& r) {
+    static_cast<void>(r);
     return false;
   }
   /// For the message of a refusal: which credentials were used, from where, and what may be wrong. Never a secret.

@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <optional>
 #include <random>
 
@@ -37,7 +38,10 @@ class retry_state {
   clock::time_point first_{};
 };
 
-/// The delay that a store asks for: `retry-after-ms`, `x-ms-retry-after-ms`, or `Retry-After` in seconds or as a date.
+/// `Fri, 24 May 2013 00:00:00 GMT`. @returns nothing for another text or a year outside 1970 to 2200
+std::optional<std::chrono::system_clock::time_point> parse_http_date(std::string_view value);
+
+/// The delay that a store asks for: `retry-after-ms`, `x-ms-retry-after-ms`, `x-amz-retry-after`, or `Retry-After` in seconds or as a date.
 ///
 /// @returns nothing where there is no such header, or one that makes no sense; zero for a date that is over
 /// @source  RFC 9110, section 10.2.3

@@ -42,10 +42,16 @@ inline std::optional<std::chrono::milliseconds> count_of(std::string_view text, 
 }
 }  // namespace detail
 
+PENSTOCK_INLINE std::optional<std::chrono::system_clock::time_point> parse_http_date(std::string_view value) {
+  time_t const at = curl_getdate(std::string(value).c_str(), nullptr);
+  if (at < 0 || at > 7'258'118'400) return std::nullopt;
+  return std::chrono::system_clock::from_time_t(at);
+}
+
 PENSTOCK_INLINE std::optional<std::chrono::milliseconds> retry_hint(response_head const& head,
                                                                     std::chrono::system_clock::time_point now) {
   using std::chrono::milliseconds;
-  for (char const* name : {"retry-after-ms", "x-ms-retry-after-ms"})
+  for (char const* name : {"retry-after-ms", "x-ms-retry-after-ms", "x-amz-retry-after"})
     if (auto const value = head.get(name))
       if (auto const n = detail::count_of(*value, milliseconds(1))) return n;
   auto const value = head.get("retry-after");

@@ -1,39 +1,14 @@
 #pragma once
 #include <atomic>
 #include <chrono>
-#include <memory>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include <penstock/core/separate.hpp>
 #include <penstock/net/http_request.hpp>
+#include <penstock/net/secret.hpp>
 
 PENSTOCK_BEGIN
 namespace net {
-/// Bytes of a secret: wiped when they go, and nothing prints them.
-class secret {
- public:
-  secret() = default;
-  explicit secret(std::string_view text) : bytes_(text.begin(), text.end()) {}
-  secret(secret&&) noexcept = default;
-  secret& operator=(secret&& o) noexcept {
-    std::swap(bytes_, o.bytes_);
-    return *this;
-  }
-  ~secret();
-
-  [[nodiscard]] std::string_view reveal() const& noexcept { return {bytes_.data(), bytes_.size()}; }
-  void reveal() && = delete;
-
- private:
-  std::vector<char> bytes_;
-};
-
-/// @returns nothing for a text that is no base64, with its padding
-std::optional<secret> base64_decode(std::string_view text);
-std::string base64_encode(std::string_view bytes);
-
 /// What Azure's SharedKey scheme signs.
 /// @source Azure Storage, "Authorize with Shared Key", Blob service, version 2015-02-21 and later
 std::string azure_string_to_sign(http_request const& request, std::string_view account);

@@ -40,5 +40,19 @@ inline std::string text_of(byte_range r) {
 inline bool letter_or_digit(char c) noexcept {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
+
+/// Inner runs of blanks become one.
+inline std::string one_spaced(std::string_view value) {
+  std::string out;
+  for (char c : trimmed(value))
+    if (c != ' ' || out.back() != ' ') out += c;
+  return out;
+}
+
+/// What stands after host and port of a URL.
+inline std::string_view path_and_query(std::string_view url) {
+  auto const slash = url.find('/', url.find("://") + 3);
+  return slash == url.npos ? std::string_view("/") : url.substr(slash);
+}
 }  // namespace net::detail
 PENSTOCK_END

@@ -1,8 +1,8 @@
 #pragma once
-#include <charconv>
 #include <cstring>
 #include <pugixml.hpp>
 
+#include <penstock/net/plain_xml.hpp>
 #include <penstock/net/text.hpp>
 #include <penstock/net/url.hpp>
 #include <penstock/storage/azure_listing.hpp>
@@ -10,54 +10,6 @@
 PENSTOCK_BEGIN
 namespace storage {
 namespace azure_detail {
-/// Length of the UTF-8 sequence at the front, 0 where there is none or a NUL.
-inline std::size_t utf8_length(std::string_view s) noexcept {
-  auto const at = [&](std::size_t i) { return static_cast<unsigned char>(s[i]); };
-  auto const tail = [&](std::size_t i) { return i < s.size() && (at(i) & 0xc0) == 0x80; };
-  unsigned const c = at(0);
-  if (c < 0x80) return c ? 1 : 0;
-  if (c >= 0xc2 && c <= 0xdf) return tail(1) ? 2 : 0;
-  if (c >= 0xe0 && c <= 0xef) {
-    if (!tail(1) || !tail(2) || (c == 0xe0 && at(1) < 0xa0) || (c == 0xed && at(1) > 0x9f)) return 0;
-    return 3;
-  }
-  if (c >= 0xf0 && c <= 0xf4) {
-    if (!tail(1) || !tail(2) || !tail(3) || (c == 0xf0 && at(1) < 0x90) || (c == 0xf4 && at(1) > 0x8f)) return 0;
-    return 4;
-  }
-  return 0;
-}
-
-inline bool is_utf8(std::string_view s) noexcept {
-  while (!s.empty()) {
-    auto const n = utf8_length(s);
-    if (!n) return false;
-    s.remove_prefix(n);
-  }
-  return true;
-}
-
-/// `&#65;`, `&#x41;` without `&` and `;`: a character that text may have?
-inline bool is_character_reference(std::string_view s) noexcept {
-  s.remove_prefix(1);
-  int const base = s.starts_with('x') ? 16 : 10;
-  if (base == 16) s.remove_prefix(1);
-  unsigned long code = 0;
-  auto const [end, problem] = std::from_chars(s.data(), s.data() + s.size(), code, base);
-  return problem == std::errc() && end == s.data() + s.size() && code > 0 && code <= 0x10ffff &&
-         !(code >= 0xd800 && code <= 0xdfff);
-}
-
-inline bool is_entity(std::string_view s) noexcept {
-  for (std::string_view known : {"lt", "gt", "amp", "quot", "apos"})
-    if (s == known) return true;
-  return s.size() > 1 && s.front() == '#' && is_character_reference(s);
-}
-
-struct depth_limit final : pugi::xml_tree_walker {
-  bool for_each(pugi::xml_node&) override { return depth() < 16; }
-};
-
 inline error not_a_listing(char const* found) {
   return error{error_kind::io, std::string("expected a listing of blobs, found ") + found +
                                    "; check that the endpoint is Azure Blob Storage"};
@@ -76,40 +28,13 @@ inline bool is_directory(pugi::xml_node const& blob) {
 }
 }  // namespace azure_detail
 
-PENSTOCK_INLINE bool is_plain_xml(std::string_view xml) noexcept {
-  while (!xml.empty()) {
-    if (xml.starts_with("<![CDATA[") || xml.starts_with("<!--")) {
-      std::string_view const close = xml[2] == '[' ? "]]>" : "-->";
-      auto const end = xml.find(close, 4);
-      if (end == xml.npos || !azure_detail::is_utf8(xml.substr(0, end))) return false;
-      xml.remove_prefix(end + close.size());
-      continue;
-    }
-    if (xml.starts_with("<!")) return false;
-    if (xml.front() == '&') {
-      auto const end = xml.substr(0, 12).find(';');
-      if (end == xml.npos || !azure_detail::is_entity(xml.substr(1, end - 1))) return false;
-    }
-    auto const n = azure_detail::utf8_length(xml);
-    if (!n) return false;
-    xml.remove_prefix(n);
-  }
-  return true;
-}
-
-PENSTOCK_INLINE result<azure_page> parse_azure_page(std::string_view xml) {
-  if (!is_plain_xml(xml)) return azure_detail::not_a_listing("bytes that are no plain XML");
+PENSTOCK_INLINE result<object_page> parse_azure_page(std::string_view xml) {
   pugi::xml_document document;
-  constexpr unsigned how =
-      (pugi::parse_default | pugi::parse_doctype | pugi::parse_ws_pcdata_single) & ~pugi::parse_eol;
-  if (auto const parsed = document.load_buffer(xml.data(), xml.size(), how, pugi::encoding_utf8); !parsed)
-    return azure_detail::not_a_listing(parsed.description());
-  azure_detail::depth_limit limit;
-  if (!document.traverse(limit)) return azure_detail::not_a_listing("elements nested deeper than 16");
+  if (auto const problem = net::detail::read_plain_xml(document, xml)) return azure_detail::not_a_listing(problem);
   auto const root = document.child("EnumerationResults");
   if (!root || !root.child("Blobs")) return azure_detail::not_a_listing("another document");
 
-  azure_page page;
+  object_page page;
   page.next = root.child_value("NextMarker");
   for (auto const& blob : root.child("Blobs").children("Blob")) {
     if (azure_detail::is_directory(blob)) continue;

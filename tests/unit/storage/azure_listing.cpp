@@ -1,3 +1,4 @@
+#include <penstock/net/plain_xml.hpp>
 #include <penstock/storage/azure_listing.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -87,11 +88,11 @@ BOOST_AUTO_TEST_CASE(what_is_no_listing_is_an_error) {
 }
 
 BOOST_AUTO_TEST_CASE(plain_xml_may_have_comments_and_literal_sections) {
-  BOOST_TEST(is_plain_xml("<a><!-- &x; --><![CDATA[&y;]]>&apos;</a>"));
-  BOOST_TEST(is_plain_xml(""));
+  BOOST_TEST(net::is_plain_xml("<a><!-- &x; --><![CDATA[&y;]]>&apos;</a>"));
+  BOOST_TEST(net::is_plain_xml(""));
   for (auto const* xml :
        {"<!ENTITY a>", "<a>&x;</a>", "<!-- open", "<![CDATA[open", "<a>&#;</a>", "<a>&#x;</a>", "&", "<!-- \xff -->"})
-    BOOST_TEST(!is_plain_xml(xml), xml);
+    BOOST_TEST(!net::is_plain_xml(xml), xml);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -59,14 +59,15 @@ inline std::string ca_setting(std::string const& option, std::initializer_list<c
 
 /// Why a connection got no socket. libcurl says of either that it could not connect.
 struct no_socket {
-  bool forbidden = false;  ///< the address is one
-  int number = 0;          ///< what the system said
+  bool any_address = false;  ///< set before: also one that no store has
+  bool forbidden = false;    ///< the address is one
+  int number = 0;            ///< what the system said
 };
 
 /// Looks at the address that a connection goes to, whatever text it came from.
 inline curl_socket_t open_socket(void* why, curlsocktype, curl_sockaddr* to) {
   auto& w = *static_cast<no_socket*>(why);
-  if (is_forbidden(&to->addr)) {
+  if (!w.any_address && is_forbidden(&to->addr)) {
     w.forbidden = true;
     return CURL_SOCKET_BAD;
   }

@@ -23,7 +23,9 @@ struct transfer {
 
   /// The next attempt, without authorisation.
   virtual void describe(http_request& r) const = 0;
-  /// At the end of the header of a 2xx answer. What is not `use` ends the attempt there.
+  /// Is an answer with this status the one that was wanted?
+  [[nodiscard]] virtual bool accepts(int status) const noexcept { return status < 300; }
+  /// At the end of the header of such an answer. What is not `use` ends the attempt there.
   virtual verdict judge(response_head const& head) = 0;
   /// Bytes of an accepted body. @returns false for more than was asked for: then nothing of them is taken
   virtual bool take(std::byte const* from, std::size_t n) = 0;
@@ -39,12 +41,14 @@ struct transfer {
   std::shared_ptr<authorizer> signer;
   std::optional<bytes> expected_size;
   route const* way = nullptr;
+  bool metadata = false;  ///< see small_request
 
   // The request so far.
   retry_state retry;
   std::unique_ptr<error> failed;
   unsigned address = 0;  ///< which of the route's
   u32 unresolved = 0, odd_answers = 0;
+  u64 credential = 0;
   bool renewed = false;
 
   // The present attempt.
@@ -158,8 +162,8 @@ inline failure diagnose(transfer& t, CURLcode code) {
     failure f{next::give_up, kind, "status " + std::to_string(status) + (name.empty() ? "" : " " + name)};
     f.from_status = true;
     f.throttled = is_throttling(status);
-    if (worth_a_retry(status)) f.then = next::again;
-    if (kind == error_kind::access && !t.renewed && t.signer && t.signer->renew(status, name)) {
+    if (worth_a_retry(status) || name == "RequestTimeout") f.then = next::again;
+    if (status < 500 && !t.renewed && t.signer && t.signer->renew({t.head, name, t.error_body, t.credential})) {
       t.renewed = true;
       f.then = next::again_now;
     }

@@ -112,6 +112,7 @@ class transfers {
     t.describe(r);
     if (t.signer)
       if (auto done = t.signer->authorize(r); !done) return done;
+    t.credential = r.credential;
     auto const url = split_url(r.url);
     if (!url) return url.error();
     text_list list;
@@ -125,9 +126,16 @@ class transfers {
     else t.easy.reset(curl_easy_init());
     CURL* const c = t.easy.get();
     if (!c) return no_memory();
+    t.socketless.any_address = t.metadata;
     set_common(c, options_, *url, &t.socketless);
+    if (t.metadata) curl_easy_setopt(c, CURLOPT_PROXY, "");
     if (curl_easy_setopt(c, CURLOPT_URL, r.url.c_str()) != CURLE_OK) return no_memory();
     if (r.method == "HEAD") curl_easy_setopt(c, CURLOPT_NOBODY, 1L);
+    if (r.method == "POST" || r.method == "PUT") {
+      curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE, static_cast<long>(r.body.size()));
+      if (curl_easy_setopt(c, CURLOPT_COPYPOSTFIELDS, r.body.c_str()) != CURLE_OK) return no_memory();
+      curl_easy_setopt(c, CURLOPT_CUSTOMREQUEST, r.method.c_str());
+    }
     t.headers = std::move(list);
     curl_easy_setopt(c, CURLOPT_HTTPHEADER, t.headers.get());
     if (t.way && !t.way->addresses.empty()) {
@@ -169,7 +177,7 @@ class transfers {
     if (before || !t.head.ended()) return n;
     t.at = phase::receiving;
     t.due = clock::now() + t.options->stall;
-    if (t.head.status() >= 300) return n;
+    if (!t.accepts(t.head.status())) return n;
     t.judged = t.judge(t.head);
     if (t.judged->next != verdict::what::use) return 0;
     if (t.judged->close_after) curl_easy_setopt(t.easy.get(), CURLOPT_FORBID_REUSE, 1L);

@@ -1,0 +1,94 @@
+#pragma once
+#include <set>
+
+#include <penstock/net/text.hpp>
+#include <penstock/storage/http_objects.hpp>
+
+PENSTOCK_BEGIN
+namespace storage {
+PENSTOCK_INLINE error about(std::string const& shown, error_kind kind, std::string text) {
+  error_context where;
+  where.uri = shown;
+  return error{kind, shown + ": " + std::move(text), std::move(where)};
+}
+
+PENSTOCK_INLINE result<std::vector<net::http_object>> pin_all(http_pins const& pins, net::http_options const& http,
+                                                              std::stop_token const& stop) {
+  auto answers = net::fetch(pins.requests, http, 16, stop);
+  std::vector<net::http_object> objects;
+  std::vector<std::string> missing;
+  std::unique_ptr<error> first_missing;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    auto& a = answers[i];
+    if (!a && a.error().kind() == error_kind::not_found) {
+      if (!first_missing) first_missing = std::make_unique<error>(a.error());
+      missing.push_back(pins.names[i]);
+      continue;
+    }
+    if (!a) return std::move(a).error();
+    auto judged = pins.judge(pins.requests[i], a->head);
+    if (auto* const instead = std::get_if<std::string>(&judged)) {
+      missing.push_back(pins.names[i] + " (" + *instead + ")");
+      continue;
+    }
+    auto& o = *std::get_if<0>(&judged);
+    if (!o) return std::move(o).error();
+    objects.push_back(*std::move(o));
+  }
+  if (missing.empty()) return objects;
+  std::string text =
+      pins.shown + ": expected " + std::to_string(pins.names.size()) +
+      (pins.names.size() == 1 ? " object, missing: " : " objects, missing " + std::to_string(missing.size()) + ": ");
+  for (std::size_t i = 0; i < missing.size(); ++i) text += (i ? ", " : "") + missing[i];
+  auto context = first_missing ? first_missing->where() : error_context{};
+  if (!context.store_code.empty()) text += " (" + context.store_code + ")";
+  context.uri = pins.shown;
+  return error{error_kind::not_found, std::move(text) + "; check the path, or upload what is missing",
+               std::move(context)};
+}
+
+PENSTOCK_INLINE result<net::http_object> pinned_by_etag(net::small_request const& asked, net::response_head const& head,
+                                                        char const* store) {
+  auto const size = head.content_length();
+  if (!size || head.status() != 200)
+    return about(asked.shown, error_kind::io,
+                 std::string("expected the size of the object, found none; check that the endpoint is ") + store);
+  if (auto const coding = head.get("content-encoding"); coding && net::detail::lower(*coding) != "identity")
+    return about(asked.shown, error_kind::format,
+                 "expected the bytes as they are, found an object stored with Content-Encoding " +
+                     std::string(coding->substr(0, 32)) + "; upload it without");
+  bool const none = head.etag().empty();
+  if (none || head.contradicts_itself("etag"))
+    return about(asked.shown, error_kind::io,
+                 std::string("expected one ETag, which says the version of the object, found ") +
+                     (none ? "none" : "two that differ") + "; read from a server that sends it");
+  return net::http_object(asked.url, asked.shown, *size, net::quoted_etag(head.etag()), asked.signer);
+}
+
+PENSTOCK_INLINE result<std::vector<stored_object>> list_all(
+    std::string const& shown, std::string const& prefix,
+    std::function<result<object_page>(std::string const&)> const& page) {
+  std::vector<stored_object> files;
+  std::set<std::string> seen;
+  for (std::string next;;) {
+    auto p = page(next);
+    if (!p) return std::move(p).error();
+    for (auto& f : p->files) {
+      if (!f.name.starts_with(prefix)) continue;  // a store that takes the prefix for something else
+      f.name.erase(0, prefix.size());
+      bool const mark = f.name.empty() || (f.size == bytes{0} && f.name.ends_with('/'));
+      if (!mark) files.push_back(std::move(f));
+    }
+    if (p->next.empty()) break;
+    next = std::move(p->next);
+    if (!seen.insert(next).second)
+      return about(shown, error_kind::io,
+                   "expected another page of the listing, found one that was there already; check the endpoint");
+  }
+  if (files.empty())
+    return about(shown, error_kind::not_found,
+                 "expected objects below this path, found none; check the path and what it is in");
+  return files;
+}
+}  // namespace storage
+PENSTOCK_END
