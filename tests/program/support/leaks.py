@@ -9,10 +9,20 @@ import urllib.parse
 
 SHORTEST = 6  # a shorter secret is found everywhere
 MOST = 16 << 20  # of one file: what a program writes about itself is small
-KEYS = ("AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_ACCESS_KEY", "AZURE_STORAGE_KEY", "AZURE_STORAGE_TOKEN")
+KEYS = (
+    "AZURE_STORAGE_ACCOUNT_KEY",
+    "AZURE_STORAGE_ACCESS_KEY",
+    "AZURE_STORAGE_KEY",
+    "AZURE_STORAGE_TOKEN",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AWS_CONTAINER_AUTHORIZATION_TOKEN",
+)
 PROXIES = ("http_proxy", "https_proxy", "all_proxy", "HTTPS_PROXY", "ALL_PROXY")
 # What no output holds, whichever the secret is.
-SIGNS = re.compile(rb"SharedKey(Lite)? [\w-]+:|Bearer [\w.-]{6}|[Aa]uthorization: *\S|sig=[\w%+/-]{6}")
+SIGNS = re.compile(
+    rb"AWS4-HMAC-SHA256 |Signature=[0-9a-f]{16}|SharedKey(Lite)? [\w-]+:|Bearer [\w.-]{6}|[Aa]uthorization: *\S|sig=[\w%+/-]{6}"
+)
 
 
 def spellings(secret):
