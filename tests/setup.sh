@@ -20,7 +20,7 @@ fail() {
 # ---- packages of the system
 packages=(g++ clang-14 libclang-rt-14-dev clang-format-16 cmake ninja-build meson pkg-config python3 python3-venv time
           ca-certificates libsimdjson-dev libcurl4-openssl-dev libssl-dev libpugixml-dev libcli11-dev libre2-dev
-          libboost-test-dev openssl swift-proxy swift-account swift-container swift-object memcached)
+          libboost-test-dev openssl swift-proxy swift-account swift-container swift-object memcached nginx-light)
 command -v npm >/dev/null || packages+=(nodejs npm)
 missing=()
 for package in "${packages[@]}"; do
@@ -81,7 +81,7 @@ if ! command -v nvcc >/dev/null; then
   printf '#!/bin/sh\nexec "%s" "$@"\n' "$cuda/nvidia/cu13/bin/nvcc" >"$tools/bin/nvcc"
   chmod +x "$tools/bin/nvcc"
 fi
-PATH=$PATH:$tools/bin
+PATH=$PATH:/usr/sbin:$tools/bin
 
 # ---- is all of it there, and does it work?
 cat >"$tools/env" <<END
@@ -110,7 +110,7 @@ nvcc -std=c++20 -arch=sm_90 device.cu -o device || fail "nvcc does not build a s
 azurite-blob --version >/dev/null || fail "azurite-blob does not start"
 "$tools/stores/bin/weed" version >/dev/null || fail "SeaweedFS does not start"
 "$tools/stores/bin/python" -c 'import moto.server, botocore' || fail "moto is missing"
-for tool in memcached swift-ring-builder swift-proxy-server swift-account-server swift-container-server swift-object-server; do
+for tool in memcached nginx swift-ring-builder swift-proxy-server swift-account-server swift-container-server swift-object-server; do
   command -v "$tool" >/dev/null || fail "$tool is missing"
 done
 say "all there; tools of our own in $tools"

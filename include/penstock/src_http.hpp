@@ -23,6 +23,7 @@
 #include <penstock/storage/azure_blob.ipp>
 #include <penstock/storage/azure_listing.ipp>
 #include <penstock/storage/azure_location.ipp>
+#include <penstock/storage/http.ipp>
 #include <penstock/storage/http_objects.ipp>
 #include <penstock/storage/s3.ipp>
 #include <penstock/storage/s3_access.ipp>

@@ -21,6 +21,7 @@ struct small_request {
   bytes most = mebibytes(16);            ///< a larger body is an error
   std::vector<header> headers{};
   std::string body{};
+  bool head_alone = false;  ///< the body is not wanted, though the method brings one
   bool any_status = false;  ///< an answer is an answer, unless it is worth another attempt
   bool metadata = false;    ///< of a cloud's metadata service: link-local addresses are allowed, and no proxy is asked
 };

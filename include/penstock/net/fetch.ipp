@@ -19,18 +19,20 @@ struct small_transfer final : transfer {
     body.clear();
     if (h.contradicts_itself("content-length") || (h.get("content-length") && !h.content_length()))
       return {verdict::what::retry, error_kind::io, "the answer's Content-Length is no single number"};
+    if (request->head_alone) return {};
     if (auto const n = h.content_length(); n && *n > request->most && request->method != "HEAD") return too_large();
     return {};
   }
-  bool take(std::byte const* from, std::size_t n) override {
+  taken take(std::byte const* from, std::size_t n) override {
+    if (request->head_alone) return taken::enough;
     if (body.size() + n > request->most.count) {
       judged = too_large();
-      return false;
+      return taken::too_much;
     }
     body.append(reinterpret_cast<char const*>(from), n);
-    return true;
+    return taken::all;
   }
-  bool whole(bool clean) const noexcept override { return clean; }
+  bool whole(bool clean) const noexcept override { return clean || request->head_alone; }
   verdict too_large() const {
     return {verdict::what::refuse, error_kind::io,
             "expected an answer of at most " + std::to_string(request->most.count) +

@@ -11,15 +11,23 @@ namespace detail {
 struct range_transfer final : transfer {
   void describe(http_request& r) const override {
     r.url = request.from->url();
-    r.headers.push_back({"Range", "bytes=" + text_of(rest())});
+    if (request.from->has_ranges()) r.headers.push_back({"Range", "bytes=" + text_of(rest())});
     auto const& etag = request.from->etag();
     if (!etag.empty() && !etag.starts_with("W/")) r.headers.push_back({"If-Match", etag});
   }
   verdict judge(response_head const& h) override {
-    return judge_range(h, {rest(), request.from->size(), request.from->etag()});
+    auto const& o = *request.from;
+    to_skip = h.status() == 200 ? rest().first.count : 0;
+    return judge_range(h, {rest(), o.size(), o.etag(), o.modified(), !o.has_ranges()});
   }
-  bool take(std::byte const* from, std::size_t n) override {
-    if (n > rest().size.count) return false;
+  taken take(std::byte const* from, std::size_t n) override {
+    auto const skipped = static_cast<std::size_t>(std::min<u64>(to_skip, n));
+    to_skip -= skipped;
+    from += skipped;
+    n -= skipped;
+    bool const more = n > rest().size.count;
+    if (more && request.from->has_ranges()) return taken::too_much;
+    n = std::min<std::size_t>(n, rest().size.count);
     got += n;
     while (n) {
       auto const& to = request.to[place];
@@ -30,7 +38,7 @@ struct range_transfer final : transfer {
       filled += part;
       if (filled == to.bytes) ++place, filled = 0;
     }
-    return true;
+    return more ? taken::enough : taken::all;
   }
   bool whole(bool) const noexcept override { return got == request.range.size.count; }
   void start_over() noexcept override {
@@ -43,6 +51,7 @@ struct range_transfer final : transfer {
 
   read_request<http_object> request;
   u64 got = 0;             ///< good bytes so far
+  u64 to_skip = 0;         ///< of this answer: what comes before them
   std::size_t place = 0;   ///< in request.to
   std::size_t filled = 0;  ///< of that place
 };

@@ -63,18 +63,31 @@ class http_object {
         etag_(std::move(etag)),
         size_(size),
         signer_(std::move(signer)) {}
+  /// Of a server without ETags: the text of `Last-Modified`, which has the place of a version.
+  http_object& modified(std::string when) {
+    modified_ = std::move(when);
+    return *this;
+  }
+  /// Of a server without ranges: each read gets the object from its beginning and lets go of what it does not want.
+  http_object& without_ranges() {
+    ranges_ = false;
+    return *this;
+  }
 
   [[nodiscard]] bytes size() const noexcept { return size_; }
-  [[nodiscard]] std::string version() const { return etag_; }
+  [[nodiscard]] std::string version() const { return etag_.empty() ? modified_ : etag_; }
   [[nodiscard]] std::string const& url() const noexcept { return url_; }
   [[nodiscard]] std::string const& shown() const noexcept { return shown_; }
   [[nodiscard]] std::string const& etag() const noexcept { return etag_; }
+  [[nodiscard]] std::string const& modified() const noexcept { return modified_; }
+  [[nodiscard]] bool has_ranges() const noexcept { return ranges_; }
   /// May be null: nothing is added.
   [[nodiscard]] std::shared_ptr<authorizer> const& signer() const noexcept { return signer_; }
 
  private:
-  std::string url_, shown_, etag_;
+  std::string url_, shown_, etag_, modified_;
   bytes size_;
+  bool ranges_ = true;
   std::shared_ptr<authorizer> signer_;
 };
 }  // namespace net

@@ -61,8 +61,10 @@ std::string quoted_etag(std::string_view etag);
 /// What one range request asked for.
 struct expected_range {
   byte_range range;
-  bytes total;            ///< size of the pinned object
-  std::string_view etag;  ///< of the pinned object; empty: it had none
+  bytes total;                     ///< size of the pinned object
+  std::string_view etag;           ///< of the pinned object; empty: it had none
+  std::string_view modified = {};  ///< its Last-Modified, where it had no ETag; empty: it had none
+  bool whole = false;              ///< the server has no ranges: the object is to come from its beginning
 };
 
 /// What to do with an answer, decided at the end of its header: before any byte of the body is written anywhere.

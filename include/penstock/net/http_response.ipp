@@ -88,7 +88,7 @@ PENSTOCK_INLINE verdict judge_range(response_head const& head, expected_range co
 
   if (head.status() == 200) {
     bool const whole = asked.first == bytes{0} && asked.size == expected.total;
-    if (!whole)
+    if (!whole && !expected.whole)
       return {what::refuse, error_kind::io,
               "expected status 206 for bytes " + detail::text_of(asked) +
                   ", found 200: the server ignores Range; read from a server that honours it"};
@@ -109,6 +109,11 @@ PENSTOCK_INLINE verdict judge_range(response_head const& head, expected_range co
       return {what::refuse, error_kind::changed,
               "expected version " + std::string(expected.etag) + ", found " + found.substr(0, 80) +
                   ": the object was overwritten while it was read; load again"};
+  } else if (!expected.modified.empty() && head.get("last-modified") != expected.modified) {
+    return {what::refuse, error_kind::changed,
+            "expected the object of " + std::string(expected.modified) + ", found one of " +
+                std::string(head.get("last-modified").value_or("no date").substr(0, 40)) +
+                ": it was overwritten while it was read; load again"};
   }
   if (head.status() == 200) return {};
 

@@ -55,14 +55,14 @@ PENSTOCK_INLINE result<std::vector<azure_blob::object>> azure_blob::pin(uri cons
                                                                         std::stop_token const& stop) {
   auto const where = find(root);
   if (!where) return where.error();
-  http_pins pins{where->shown, names};
+  std::vector<net::small_request> requests;
   for (auto const& name : names)
-    pins.requests.push_back({"HEAD", where->url(name), where->shown + "/" + name, where->access.signer, bytes{0}});
-  pins.judge = [](auto const& asked, auto const& head) -> std::variant<result<net::http_object>, std::string> {
-    if (azure_detail::is_directory(head)) return std::string("a directory");
+    requests.push_back({"HEAD", where->url(name), where->shown + "/" + name, where->access.signer, bytes{0}});
+  auto const judge = [](auto const& asked, auto const& head) -> result<net::http_object> {
+    if (azure_detail::is_directory(head)) return error{error_kind::not_found, "a directory"};
     return pinned_by_etag(asked, head, "Azure Blob Storage");
   };
-  return pin_all(pins, options_.http, stop);
+  return all_of(where->shown, names, heads_of(requests, options_.http, stop, judge));
 }
 
 PENSTOCK_INLINE result<std::vector<stored_object>> azure_blob::list(uri const& root, std::stop_token const& stop) {
@@ -87,15 +87,7 @@ PENSTOCK_INLINE result<std::unique_ptr<azure_blob::lane>> azure_blob::open_lane(
   return lane::open(objects, options_.http, index, depth);
 }
 
-PENSTOCK_INLINE storage_traits azure_blob::traits() const noexcept {
-  storage_traits t;
-  t.gap = mebibytes(1);
-  t.bandwidth = mebibytes(100);  // of a connection; so a request costs 10 ms
-  t.lanes = 1;
-  t.depth = options_.depth;
-  t.transport_per_read = kibibytes(512 + 16);
-  return t;
-}
+PENSTOCK_INLINE storage_traits azure_blob::traits() const noexcept { return traits_over_http(options_.depth); }
 
 static_assert(penstock::detail::check_storage<azure_blob>());
 }  // namespace storage

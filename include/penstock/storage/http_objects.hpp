@@ -1,10 +1,8 @@
 #pragma once
 #include <functional>
-#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include <penstock/core/result.hpp>
@@ -17,22 +15,28 @@ PENSTOCK_BEGIN
 namespace storage {
 // What the stores over HTTP have in common. For backends.
 
-/// A question about each of some objects below a root, to be pinned.
-struct http_pins {
-  std::string shown;  ///< the root, for messages, without final slash
-  std::span<std::string const> names;
-  std::vector<net::small_request> requests{};  ///< HEAD, in the order of the names
-  /// The answer as an object; a text: it is there but none, such as a directory.
-  std::function<std::variant<result<net::http_object>, std::string>(net::small_request const&,
-                                                                    net::response_head const&)>
-      judge{};
-};
-
-/// Asks about all, up to 16 at the same time.
+/// All of some objects below a root, or what is missing.
 ///
+/// @param names    of the objects, in the order of the answers
+/// @param answers  not_found: it is missing; where the store did not say so itself (no HTTP status), its message says what is
+///                 there instead, such as a directory
 /// @errors not_found: names all that are missing; else the first error
-result<std::vector<net::http_object>> pin_all(http_pins const& pins, net::http_options const& http,
-                                              std::stop_token const& stop);
+result<std::vector<net::http_object>> all_of(std::string const& shown, std::span<std::string const> names,
+                                             std::vector<result<net::http_object>> answers);
+
+/// Asks with HEAD about objects, up to 16 at the same time, and makes objects of the answers.
+template <class Judge>
+std::vector<result<net::http_object>> heads_of(std::span<net::small_request const> requests,
+                                               net::http_options const& http, std::stop_token const& stop,
+                                               Judge const& judge) {
+  auto answers = net::fetch(requests, http, 16, stop);
+  std::vector<result<net::http_object>> objects;
+  objects.reserve(answers.size());
+  for (std::size_t i = 0; i < answers.size(); ++i)
+    if (answers[i]) objects.push_back(judge(requests[i], answers[i]->head));
+    else objects.push_back(std::move(answers[i]).error());
+  return objects;
+}
 
 /// The answer to a HEAD as an object: its size, and its version by ETag.
 ///
@@ -53,6 +57,9 @@ struct object_page {
 /// @errors not_found: nothing is there; io: a page comes again; as `page`
 result<std::vector<stored_object>> list_all(std::string const& shown, std::string const& prefix,
                                             std::function<result<object_page>(std::string const&)> const& page);
+
+/// One lane, which keeps `depth` reads outstanding, each on a connection of about 100 MiB/s.
+storage_traits traits_over_http(unsigned depth) noexcept;
 
 /// An error about a place, with its name in front.
 error about(std::string const& shown, error_kind kind, std::string text);

@@ -6,43 +6,46 @@
 
 PENSTOCK_BEGIN
 namespace storage {
+PENSTOCK_INLINE storage_traits traits_over_http(unsigned depth) noexcept {
+  storage_traits t;
+  t.gap = mebibytes(1);
+  t.bandwidth = mebibytes(100);  // of a connection; so a request costs 10 ms
+  t.lanes = 1;
+  t.depth = depth;
+  t.transport_per_read = kibibytes(512 + 16);
+  return t;
+}
+
 PENSTOCK_INLINE error about(std::string const& shown, error_kind kind, std::string text) {
   error_context where;
   where.uri = shown;
   return error{kind, shown + ": " + std::move(text), std::move(where)};
 }
 
-PENSTOCK_INLINE result<std::vector<net::http_object>> pin_all(http_pins const& pins, net::http_options const& http,
-                                                              std::stop_token const& stop) {
-  auto answers = net::fetch(pins.requests, http, 16, stop);
+PENSTOCK_INLINE result<std::vector<net::http_object>> all_of(std::string const& shown,
+                                                             std::span<std::string const> names,
+                                                             std::vector<result<net::http_object>> answers) {
   std::vector<net::http_object> objects;
-  std::vector<std::string> missing;
-  std::unique_ptr<error> first_missing;
+  std::string missing;
+  std::size_t count = 0;
+  std::unique_ptr<error> first;
   for (std::size_t i = 0; i < answers.size(); ++i) {
-    auto& a = answers[i];
-    if (!a && a.error().kind() == error_kind::not_found) {
-      if (!first_missing) first_missing = std::make_unique<error>(a.error());
-      missing.push_back(pins.names[i]);
+    if (answers[i]) {
+      objects.push_back(*std::move(answers[i]));
       continue;
     }
-    if (!a) return std::move(a).error();
-    auto judged = pins.judge(pins.requests[i], a->head);
-    if (auto* const instead = std::get_if<std::string>(&judged)) {
-      missing.push_back(pins.names[i] + " (" + *instead + ")");
-      continue;
-    }
-    auto& o = *std::get_if<0>(&judged);
-    if (!o) return std::move(o).error();
-    objects.push_back(*std::move(o));
+    auto e = std::move(answers[i]).error();
+    if (e.kind() != error_kind::not_found) return e;
+    missing += (count++ ? ", " : "") + names[i] + (e.where().http_status ? "" : " (" + e.message() + ")");
+    if (!first && e.where().http_status) first = std::make_unique<error>(std::move(e));
   }
-  if (missing.empty()) return objects;
-  std::string text =
-      pins.shown + ": expected " + std::to_string(pins.names.size()) +
-      (pins.names.size() == 1 ? " object, missing: " : " objects, missing " + std::to_string(missing.size()) + ": ");
-  for (std::size_t i = 0; i < missing.size(); ++i) text += (i ? ", " : "") + missing[i];
-  auto context = first_missing ? first_missing->where() : error_context{};
+  if (!count) return objects;
+  std::string text = shown + ": expected " + std::to_string(names.size()) +
+                     (names.size() == 1 ? " object, missing: " : " objects, missing " + std::to_string(count) + ": ") +
+                     missing;
+  auto context = first ? first->where() : error_context{};
   if (!context.store_code.empty()) text += " (" + context.store_code + ")";
-  context.uri = pins.shown;
+  context.uri = shown;
   return error{error_kind::not_found, std::move(text) + "; check the path, or upload what is missing",
                std::move(context)};
 }

@@ -61,25 +61,25 @@ PENSTOCK_INLINE result<std::vector<s3::object>> s3::pin(uri const& root, std::sp
                                                         std::stop_token const& stop) {
   auto const where = find(root, stop);
   if (!where) return where.error();
-  http_pins pins{where->shown, names};
+  std::vector<net::small_request> requests;
   for (auto const& name : names)
-    pins.requests.push_back({"HEAD", where->url(name), where->shown + "/" + name, where->access.signer, bytes{0}});
-  pins.judge = [](auto const& asked, auto const& head) -> std::variant<result<net::http_object>, std::string> {
-    return pinned_by_etag(asked, head, "an S3 service");
+    requests.push_back({"HEAD", where->url(name), where->shown + "/" + name, where->access.signer, bytes{0}});
+  auto const ask = [&] {
+    auto const judge = [](auto const& asked, auto const& head) { return pinned_by_etag(asked, head, "an S3 service"); };
+    return all_of(where->shown, names, heads_of(requests, options_.http, stop, judge));
   };
-  auto pinned = pin_all(pins, options_.http, stop);
+  auto pinned = ask();
   if (pinned || names.empty()) return pinned;
   auto const& why = pinned.error().where();
   if (!why.store_code.empty() || why.http_status < 300 || why.http_status == 404 || why.http_status >= 500)
     return pinned;
   // An answer to HEAD cannot say why it refuses. One to GET does, and the signer may learn from it.
-  auto asked = pins.requests.front();
+  auto asked = requests.front();
   asked.method = "GET";
   asked.headers = {{"Range", "bytes=0-0"}};
-  asked.most = kibibytes(64);
-  asked.any_status = false;
+  asked.head_alone = true;
   if (auto const told = net::fetch(asked, options_.http, stop); !told) return told.error();
-  return pin_all(pins, options_.http, stop);
+  return ask();
 }
 
 PENSTOCK_INLINE result<std::vector<stored_object>> s3::list(uri const& root, std::stop_token const& stop) {
@@ -105,15 +105,7 @@ PENSTOCK_INLINE result<std::unique_ptr<s3::lane>> s3::open_lane(std::span<object
   return lane::open(objects, options_.http, index, depth);
 }
 
-PENSTOCK_INLINE storage_traits s3::traits() const noexcept {
-  storage_traits t;
-  t.gap = mebibytes(1);
-  t.bandwidth = mebibytes(100);  // of a connection; so a request costs 10 ms
-  t.lanes = 1;
-  t.depth = options_.depth;
-  t.transport_per_read = kibibytes(512 + 16);
-  return t;
-}
+PENSTOCK_INLINE storage_traits s3::traits() const noexcept { return traits_over_http(options_.depth); }
 
 static_assert(penstock::detail::check_storage<s3>());
 }  // namespace storage

@@ -14,6 +14,13 @@ PENSTOCK_BEGIN
 namespace net::detail {
 using clock = std::chrono::steady_clock;
 
+/// What became of bytes that came.
+enum class taken : u8 {
+  all,
+  enough,    ///< what is left of the answer is not wanted
+  too_much,  ///< more than was asked for: none of them is taken
+};
+
 /// What a kind of request adds: what to ask for, which answers will do, and where the bytes go.
 struct transfer {
   transfer() = default;
@@ -27,8 +34,8 @@ struct transfer {
   [[nodiscard]] virtual bool accepts(int status) const noexcept { return status < 300; }
   /// At the end of the header of such an answer. What is not `use` ends the attempt there.
   virtual verdict judge(response_head const& head) = 0;
-  /// Bytes of an accepted body. @returns false for more than was asked for: then nothing of them is taken
-  virtual bool take(std::byte const* from, std::size_t n) = 0;
+  /// Bytes of an accepted body.
+  virtual taken take(std::byte const* from, std::size_t n) = 0;
   /// Is everything there? @param clean  the answer ended as it should
   [[nodiscard]] virtual bool whole(bool clean) const noexcept = 0;
   /// Bytes taken so far are not to be trusted: the next attempt begins at the beginning.
@@ -53,7 +60,7 @@ struct transfer {
 
   // The present attempt.
   enum class phase : u8 { idle, connecting, waiting, receiving, delayed } at = phase::idle;
-  enum class why_aborted : u8 { not_at_all, excess, header_too_large, no_answer, stalled } aborted{};
+  enum class why_aborted : u8 { not_at_all, excess, enough, header_too_large, no_answer, stalled } aborted{};
   no_socket socketless;
   u64 arrived = 0, arrived_at_mark = 0;
   clock::time_point due{};  ///< delayed: when it goes on; waiting, receiving: when it is given up

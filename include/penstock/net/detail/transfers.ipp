@@ -191,12 +191,11 @@ class transfers {
       t.error_body.append(p, n);
       return n;
     }
-    if (!t.take(reinterpret_cast<std::byte const*>(p), n)) {
-      t.aborted = transfer::why_aborted::excess;
-      return 0;
-    }
-    t.arrived += n;
-    return n;
+    auto const how = t.take(reinterpret_cast<std::byte const*>(p), n);
+    if (how != taken::too_much) t.arrived += n;
+    if (how == taken::all) return n;
+    t.aborted = how == taken::enough ? transfer::why_aborted::enough : transfer::why_aborted::excess;
+    return 0;
   }
 
   transfer* next_ended() {
