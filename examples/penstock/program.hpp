@@ -20,9 +20,7 @@
 
 /// Every store. A profile of the AWS tools may name a program that gives credentials, as for those tools.
 struct every_store : penstock::storage::any {
-  every_store()
-      : any(penstock::storage::local{}, penstock::storage::azure_blob{}, penstock::storage::s3{with_programs()},
-            penstock::storage::http{}) {}
+  every_store() : any(penstock::storage::s3{with_programs()}) {}
 
  private:
   static penstock::storage::s3_options with_programs() {

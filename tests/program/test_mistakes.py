@@ -44,7 +44,7 @@ class Folders(Mistakes):
         for path in ("./meta-llama/Llama-3", "/meta-llama/Llama-3", "llama"):
             self.assertNotIn(hub, self.fails("not_found", ["name the folder of a checkpoint"], "load", path).err)
         self.fails("not_found", ["two slashes", "az://"], "load", "az:/models/llama")
-        for uri in ("https://huggingface.co/meta-llama/Llama-3", "hf://meta-llama/Llama-3", "s3://bucket/model"):
+        for uri in ("gs://bucket/model", "hf://meta-llama/Llama-3"):
             self.fails("usage", [uri, "a plain path", "az://"], "load", uri)
 
     def test_folders_with_other_weights(self):

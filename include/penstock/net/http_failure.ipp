@@ -18,7 +18,8 @@ inline std::string_view advice(error_kind kind, int status, std::string_view cod
   switch (kind) {
     case error_kind::not_found:
       if (has(code, "ContainerNotFound")) return "check the name of the container and whose account it is in";
-      return "check the container and the path";
+      if (has(code, "NoSuchBucket")) return "check the name of the bucket, and whether it may be listed";
+      return code.empty() ? "check the address" : "check the container or bucket, and the path";
     case error_kind::access:
       if (has(explain, "expired")) return "make a new SAS";
       if (has(code, "Expired")) return "the credentials have expired: renew them and load again";

@@ -60,6 +60,15 @@ class any_of {
   template <std::size_t I>
   using store_at = std::tuple_element_t<I, std::tuple<Backends...>>;
 
+  template <class S>
+  static constexpr bool is_one_of_ours = (std::same_as<S, Backends> || ...);
+  /// That one of the given stores, or one as it is by itself.
+  template <class S, class... Given>
+  static S picked(Given&... given) {
+    if constexpr ((std::same_as<S, Given> || ...)) return std::move(std::get<S&>(std::tie(given...)));
+    else return S{};
+  }
+
   /// One of the objects of one `pin`.
   template <class O>
   struct handle {
@@ -120,10 +129,10 @@ class any_of {
   };
 
   any_of() = default;
-  /// With stores that were set up before.
-  explicit any_of(Backends... stores)
-    requires(sizeof...(Backends) > 0)
-      : stores_(std::move(stores)...) {}
+  /// With stores that were set up before, in any order; the others are as they are by themselves.
+  template <class... Given>
+    requires(sizeof...(Given) > 0 && (is_one_of_ours<Given> && ...))
+  explicit any_of(Given... given) : stores_(picked<Backends>(given...)...) {}
 
   static bool takes(uri const& u) noexcept { return (Backends::takes(u) || ...); }
 

@@ -71,7 +71,7 @@ PENSTOCK_INLINE result<std::vector<stored_object>> azure_blob::list(uri const& r
   auto const prefix = where->at.prefix();
   auto const url = where->container_url() + "?restype=container&comp=list&prefix=" + net::percent_encode_value(prefix) +
                    "&include=metadata&maxresults=5000";
-  return list_all(where->shown, prefix, [&](std::string const& marker) -> result<object_page> {
+  return list_all(where->shown, prefix, "container", [&](std::string const& marker) -> result<object_page> {
     net::small_request r{"GET", url, where->shown, where->access.signer, mebibytes(16)};
     if (!marker.empty()) r.url += "&marker=" + net::percent_encode_value(marker);
     auto const answer = net::fetch(r, options_.http, stop);

@@ -53,9 +53,10 @@ struct object_page {
 
 /// Pages until the last. Names that are not below `prefix`, and marks of directories, are left out.
 ///
-/// @param page  asks for one page; its argument is `next` of the one before, at first empty
+/// @param holder  what all is in, for messages: "container"
+/// @param page    asks for one page; its argument is `next` of the one before, at first empty
 /// @errors not_found: nothing is there; io: a page comes again; as `page`
-result<std::vector<stored_object>> list_all(std::string const& shown, std::string const& prefix,
+result<std::vector<stored_object>> list_all(std::string const& shown, std::string const& prefix, char const* holder,
                                             std::function<result<object_page>(std::string const&)> const& page);
 
 /// One lane, which keeps `depth` reads outstanding, each on a connection of about 100 MiB/s.

@@ -69,7 +69,7 @@ PENSTOCK_INLINE result<net::http_object> pinned_by_etag(net::small_request const
 }
 
 PENSTOCK_INLINE result<std::vector<stored_object>> list_all(
-    std::string const& shown, std::string const& prefix,
+    std::string const& shown, std::string const& prefix, char const* holder,
     std::function<result<object_page>(std::string const&)> const& page) {
   std::vector<stored_object> files;
   std::set<std::string> seen;
@@ -90,7 +90,7 @@ PENSTOCK_INLINE result<std::vector<stored_object>> list_all(
   }
   if (files.empty())
     return about(shown, error_kind::not_found,
-                 "expected objects below this path, found none; check the path and what it is in");
+                 std::string("expected objects below this path, found none; check ") + holder + " and path");
   return files;
 }
 }  // namespace storage

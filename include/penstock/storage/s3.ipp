@@ -88,7 +88,7 @@ PENSTOCK_INLINE result<std::vector<stored_object>> s3::list(uri const& root, std
   auto const prefix = where->at.prefix();
   // Parameters in the order that the signature wants.
   auto const query = "encoding-type=url&list-type=2&prefix=" + net::percent_encode_value(prefix);
-  return list_all(where->shown, prefix, [&](std::string const& token) -> result<object_page> {
+  return list_all(where->shown, prefix, "bucket", [&](std::string const& token) -> result<object_page> {
     net::small_request r{"GET", where->access.bucket_url + "/?", where->shown, where->access.signer, mebibytes(16)};
     if (!token.empty()) r.url += "continuation-token=" + net::percent_encode_value(token) + "&";
     r.url += query;

@@ -1,6 +1,6 @@
 #include <penstock/net/aws_credentials.hpp>
 
-#include "net/aws_machine.hpp"
+#include "aws_machine.hpp"
 
 #include <atomic>
 #include <boost/test/unit_test.hpp>

@@ -1,4 +1,4 @@
-#include "net/aws_machine.hpp"
+#include "aws_machine.hpp"
 
 #include <boost/test/unit_test.hpp>
 

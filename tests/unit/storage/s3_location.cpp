@@ -1,7 +1,7 @@
 #include <penstock/storage/s3_access.hpp>
 #include <penstock/storage/s3_listing.hpp>
 
-#include "net/aws_machine.hpp"
+#include "../net/aws_machine.hpp"
 
 #include <boost/test/unit_test.hpp>
 
