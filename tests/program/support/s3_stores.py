@@ -151,7 +151,14 @@ class SeaweedFS(Store):
             *(f"-{name}.port={port}" for name, port in ports.items()),
             *grpc,
         )
+        self.ports = [*ports.values(), *(flag.rpartition("=")[2] for flag in grpc)]
         self.processes.wait_for(ports.values())
+
+    def stop(self):
+        super().stop()
+        for port in self.ports:  # its sockets have a place of their own
+            for path in pathlib.Path("/tmp").glob(f"seaweedfs-*-{port}.sock"):
+                path.unlink(missing_ok=True)
 
 
 class Swift(Store):
