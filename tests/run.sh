@@ -63,7 +63,7 @@ build_with_cmake() {
 build_with_meson() {
   local again=()
   [ -d "$build/meson" ] && again=(--wipe)
-  CXX=clang++-14 meson setup "${again[@]}" "$build/meson" . -Ddebug=false -Doptimization=1 -Dhttp=enabled -Dseparate=true \
+  CXX=clang++-14 meson setup "${again[@]}" "$build/meson" . -Ddebug=false -Doptimization=1 -Dhttp=enabled -Dcuda=disabled -Dseparate=true \
     -Db_sanitize=thread -Db_lundef=false -Dstress=1,300 &&
     meson compile -C "$build/meson" -j "$jobs"
 }

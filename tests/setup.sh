@@ -78,6 +78,7 @@ if ! command -v nvcc >/dev/null; then
     ln -s lib "$scratch/cuda/nvidia/cu13/lib64"
     mv "$scratch/cuda" "$cuda"
   fi
+  ln -sfn libcudart.so.13 "$cuda/nvidia/cu13/lib/libcudart.so" # what CMake looks for
   printf '#!/bin/sh\nexec "%s" "$@"\n' "$cuda/nvidia/cu13/bin/nvcc" >"$tools/bin/nvcc"
   chmod +x "$tools/bin/nvcc"
 fi

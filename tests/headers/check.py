@@ -36,12 +36,14 @@ def twice(header):
     return f"#include <{header}>\n#include <{header}>\n"
 
 
-def among_hostile_macros(headers):
+def among_hostile_macros(headers, flags):
     """Everything that the headers take from elsewhere first, then the macros, then every header."""
-    elsewhere = sorted(headers.elsewhere(headers.headers()))
+    with_cuda = any(os.path.exists(os.path.join(f.removeprefix("-isystem"), "cuda_runtime_api.h")) for f in flags)
+    names = [n for n in headers.headers() if with_cuda or not any(t.startswith("cuda") for t in headers.third_party(n))]
+    elsewhere = sorted(headers.elsewhere(names))
     lines = [f"#include <{name}>" for name in elsewhere]
     lines += [f"#undef {name}\n#define {name} @this_name_is_a_macro_elsewhere@" for name in HOSTILE]
-    lines += [f"#include <{name}>" for name in headers.headers()]
+    lines += [f"#include <{name}>" for name in names]
     return "\n".join(lines) + "\n"
 
 
@@ -77,7 +79,7 @@ def main():
     if given.what == "nvcc":
         said = [compile_cuda(given.nvcc, [f for f in flags if not f.startswith("-W")], headers)]
     elif given.what == "hostile_macros":
-        said = [compile_text(command, among_hostile_macros(headers)) for command in commands]
+        said = [compile_text(command, among_hostile_macros(headers, flags)) for command in commands]
     elif given.what == "without_exceptions":
         text = "".join(f"#include <{name}>\n" for name in of_this_project_alone(headers))
         bare = ["-fno-exceptions", "-fno-rtti"]

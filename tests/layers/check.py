@@ -20,6 +20,9 @@ LAYERS = "core tensor format net storage model quant arch plan device exchange p
 PURE_FOLDERS = ("core", "tensor", "quant", "arch", "device")
 PURE_FILES = ("penstock/plan/plan.hpp",)
 
+# The device of CUDA's is the one that has its types in its declarations.
+CUDA = re.compile(r"penstock/device/cuda[a-z_]*\.hpp$")
+
 # A load is given only the plan.
 EXECUTOR = "penstock/pipeline/executor.hpp"
 NOT_FOR_THE_EXECUTOR = ("quant", "arch", "model")
@@ -70,13 +73,15 @@ def purity_faults(files):
         if layer_of(name) in PURE_FOLDERS or name in PURE_FILES:
             own, _ = files.closure(name)
             for there, here in files.third_party(name).items():
+                if CUDA.match(name) and there.startswith("cuda"):
+                    continue
                 yield f"{name} may need no other project, but reaches <{there}> <- {files.chain(own, here)}"
 
 
 def declaration_faults(files):
     for name in files.headers():
         for line, _, there in files.includes(name):
-            if THIRD_PARTY.match(there):
+            if THIRD_PARTY.match(there) and not (CUDA.match(name) and there.startswith("cuda")):
                 yield f"{name}:{line}: <{there}> belongs into the .ipp beside it"
         separate = SEPARATE.findall(files.files[name])
         for line, _, there in files.includes(name):
@@ -136,6 +141,8 @@ BAD = [
         "arch/map.hpp": "", "plan/plan.hpp": "#include <penstock/arch/map.hpp>\n"}),
     ("the executor reaches <simdjson.h>", {"plan/plan.hpp": "#include <penstock/format/json.hpp>\n"}),
     ("may need no other project", {"arch/map.hpp": "#include <penstock/format/json.hpp>\n"}),
+    ("may need no other project", {"device/host.hpp": "#include <cuda_runtime_api.h>\n"}),
+    ("may need no other project", {"device/cuda.hpp": "#include <curl/curl.h>\n"}),
     ("belongs into the .ipp", {"net/lane.hpp": "#include <curl/curl.h>\n"}),
     ("a declaration names CURL", {"net/lane.hpp": "struct lane {\n  CURL* handle;\n};\n"}),
     ("a declaration names simdjson::", {"format/json.hpp": "simdjson::dom::element f();\n"}),
