@@ -24,6 +24,7 @@ struct arguments {
   std::string json, digest, digest_after, reads, trace;  ///< files; "-" is standard output
   std::string dump;                                      ///< a folder
   bool progress = false;
+  bool check = false;
 
   std::string model;                                ///< of synth: a preset
   std::optional<unsigned> layers, experts, shards;  ///< none: as in the preset, and as many as suit it

@@ -149,6 +149,9 @@ int main(int argc, char** argv) {
   load_it.add_option("--dump", a.dump, "write each parameter's bytes into this folder: DIR/rank0/NAME");
   load_it.add_option("--trace", a.trace,
                      "write what each lane and slot did and when to this file, for Perfetto or chrome://tracing");
+  load_it.add_flag(
+      "--check", a.check,
+      "first read and compare what is stored twice or only described: a tied head, sizes of packed weights");
   load_it.add_flag("--progress", a.progress, "show progress on standard error");
 
   auto& fetch_it = *app.add_subcommand("fetch", "config, tokenizer and processor files into a folder");
