@@ -9,7 +9,7 @@ from support.azurite import Azurite
 from support.program import SANITIZED, ProgramTest, read_digests
 
 from penstock_reference import families, generators
-from penstock_reference.architectures import parameters
+from penstock_reference.architectures import parameters, text_of
 from penstock_reference.checkpoint import Checkpoint
 
 # PENSTOCK_SEED=n runs one other series; PENSTOCK_CASE=n one case of it alone.
@@ -19,7 +19,7 @@ LOCAL, REMOTE, EACH = (40, 8, 2) if SANITIZED else (120, 24, 10)
 # A case takes one of these at random.
 FAMILIES = [generators.made_llama, generators.made_llama, generators.made_as_stored]
 FAMILIES += [generators.random_llama_fp8_block, generators.random_deepseek, generators.random_deepseek]
-FAMILIES += [families.random_family] * 2 + [families.random_bert]
+FAMILIES += [families.random_family] * 2 + [families.random_bert, families.random_qwen_vl]
 KIB = 1024
 SLOTS = [4, 8, 12, 20, 64, 256, 1024]
 
@@ -85,7 +85,7 @@ class Digests(ProgramTest):
         """How many pipeline stages to ask for: models of numbered layers are divided so, others not."""
         if architecture == "as_stored" or architecture.endswith("_mtp"):
             return 1
-        return min(rng.choice([1, 1, 1, 2, 3]), config["num_hidden_layers"])
+        return min(rng.choice([1, 1, 1, 2, 3]), text_of(config)["num_hidden_layers"])
 
     def split(self, rng, tp, ep, pp=1):
         """The options for it, which may be left out where they say 1."""
@@ -130,6 +130,7 @@ class Digests(ProgramTest):
         """The same, so many of each that has a random generator of its own."""
         makers = {family.name: functools.partial(families.random_of, family=family) for family in families.FAMILIES}
         makers["bert"] = families.random_bert
+        makers["qwen_vl"] = families.random_qwen_vl
         for name, make in makers.items():
             for case in cases(EACH):
                 self.one(f"{name} {case}", lambda folder, case: (folder, {}), name, make)

@@ -140,12 +140,12 @@ PENSTOCK_INLINE std::string planner::tied_to(std::string_view name) const {
   return {};
 }
 
-/// First the parameters of no layer, then layer by layer, in the order of the map.
+/// First the parameters of no layer of the model, then layer by layer, in the order of the map.
 PENSTOCK_INLINE result<void> planner::number_parameters() {
   u64 layers = 0;
+  auto const layered = [](arch::rule const& r) { return !r.path[1].empty() && r.at == arch::stage::of_layer; };
   for (auto const& f : families_)
-    if (!map_.rule_of(f.line).path[1].empty())
-      layers = std::max(layers, lines_[f.line].first_layer + lines_[f.line].layers);
+    if (layered(map_.rule_of(f.line))) layers = std::max(layers, lines_[f.line].first_layer + lines_[f.line].layers);
   auto add = [&](family& f, u64 layer, layer_id in) {
     auto const& r = map_.rule_of(f.line);
     auto const& l = lines_[f.line];
@@ -161,18 +161,19 @@ PENSTOCK_INLINE result<void> planner::number_parameters() {
     p.name = f.tied_name.empty() ? filled_in(pattern.view(), l.first_layer + layer, 0) : f.tied_name;
     if (r.stacked) p.shape.push_back(experts_here(experts_of(f.line)).count);
     for (unsigned d = 0; d < w.axes; ++d) p.shape.push_back(w.parameter_extents[d]);
-    if (r.rank == 3) p.shape.push_back(w.inner);
+    for (auto const e : w.further.extents()) p.shape.push_back(e);
     p.layer = in;
     p.id = param_id{static_cast<u32>(plan_.parameters.size())};
     plan_.parameters.push_back(std::move(p));
   };
-  for (auto& f : families_)
-    if (map_.rule_of(f.line).path[1].empty()) add(f, 0, layer_id{static_cast<u32>(layers)});
+  for (auto& f : families_)  // those of a vision tower's layers, too
+    for (u64 layer = 0; !layered(map_.rule_of(f.line)) && layer < lines_[f.line].layers; ++layer)
+      add(f, layer, layer_id{static_cast<u32>(layers)});
   for (u64 layer = 0; layer < layers; ++layer)
     for (auto& f : families_) {
       auto const& l = lines_[f.line];
       auto const& r = map_.rule_of(f.line);
-      if (r.path[1].empty() || layer < l.first_layer || layer >= l.first_layer + l.layers) continue;
+      if (!layered(r) || layer < l.first_layer || layer >= l.first_layer + l.layers) continue;
       if (l.layers > 1 && r.to[1].empty()) {
         auto const name = arch::target_of(r, map_.suffix_of(f.line));
         return error{error_kind::plan, "expected one layer for parameter \"" + std::string{name.view()} +
@@ -196,7 +197,7 @@ PENSTOCK_INLINE result<void> planner::check(checkpoint_tensor const& t, line_par
                                   ? " (quantisation of this module: " + scheme_of(line, layer) + ")"
                                   : ""),
                          std::string{name_of(t.type)});
-  auto const expected = part.where.stored_shape(map_.rule_of(line).rank);
+  auto const expected = part.where.stored_shape();
   if (part.landed && !(t.shape == expected))
     return contradiction(t, "shape " + to_string(expected) + " by config.json", to_string(t.shape));
   return {};
@@ -323,28 +324,6 @@ PENSTOCK_INLINE result<void> planner::nothing_is_missing() const {
                    std::string{map_.map().arch_name()} + ", found none of that name: " + names +
                    (missing > most ? ", ..." : "") + "; the checkpoint is incomplete, or not of this architecture",
                {weights_.uri, {}, {}, 0, 0, {}, {}, -1}};
-}
-
-/// What a rank holds beyond the rows of the checkpoint (a padded vocabulary) is zeros.
-PENSTOCK_INLINE void planner::add_padding() {
-  for (auto const i : order_) {
-    auto const& l = lines_[i];
-    for (u64 layer = 0; !l.by_scheme.empty() && layer < l.layers; ++layer) {
-      auto const* part = part_at(i, layer);
-      if (!part || part->where.local[0] == part->where.source[0].count) continue;
-      u32 const number = families_[l.family].parameters[layer];
-      if (number == no_parameter) continue;
-      auto const& w = part->where;
-      auto& p = plan_.parameters[number];
-      transfer z;
-      z.to = p.id;
-      z.row = (w.axes < 2 ? w.parameter_extents[0] : w.parameter_extents[1]) * w.inner * bits_of(p.type) / 8;
-      u64 const unit = w.axes < 2 ? w.inner * bits_of(p.type) / 8 : z.row;  // of one element along the padded axis
-      z.width = (w.local[0] - w.source[0].count) * unit;
-      z.at = (w.first[0] + w.source[0].count) * unit;
-      transfers_.push_back(z);
-    }
-  }
 }
 
 PENSTOCK_INLINE void planner::add_aliases() {

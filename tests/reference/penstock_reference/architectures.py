@@ -200,6 +200,74 @@ def glm4_moe(mine):
     mine.finish()
 
 
+def text_of(config):
+    """The language model's config: what the top says, and the nested one where that says nothing."""
+    return {**config.get("text_config", {}), **config}
+
+
+def vision_tower(mine, kind):
+    """The first of the vision linears of a block are cut by rows, the second by columns; norms and patches are whole."""
+    v = mine.config["vision_config"]
+    width = v["embed_dim"] if kind == 2 else v["hidden_size"]
+    out = v["hidden_size"] if kind == 2 else v["out_hidden_size"]
+    between = v["mlp_ratio"] * width if kind == 2 else v["intermediate_size"]
+    merged = width * v["spatial_merge_size"] ** 2
+    heads = share("vision heads", v["num_heads"], mine.tp, mine.rank)
+    each = width // v["num_heads"]
+
+    def norm(name, size, bias):
+        yield mine.whole(name + ".weight", size)
+        if bias:
+            yield mine.whole(name + ".bias", size)
+
+    def pair(first, second, rows, middle, columns):
+        """A linear up and a linear down, both with a bias, and the middle is shared."""
+        part = share("width between", middle, mine.tp, mine.rank)
+        yield from mine.column_parallel(first, mine.linear(first, middle, columns, True, plain=True), *part)
+        yield from mine.row_parallel(second, mine.linear(second, rows, middle, True, plain=True), *part)
+
+    patch = v["patch_size"]
+    shape = width, v.get("in_channels", 3), v["temporal_patch_size"], patch, patch
+    yield mine.whole("visual.patch_embed.proj.weight", *shape)
+    if kind == 3:
+        yield mine.whole("visual.patch_embed.proj.bias", width)
+        yield mine.whole("visual.pos_embed.weight", v["num_position_embeddings"], width)
+    for n in range(v["depth"]):
+        block = f"visual.blocks.{n}."
+        for which in ("norm1", "norm2"):
+            yield from norm(block + which, width, kind != 2.5)
+        qkv = mine.linear(block + "attn.qkv", 3 * width, width, True, plain=True)
+        first, count = heads[0] * each, heads[1] * each
+        yield from mine.merged(block + "attn.qkv_proj", *((qkv, at * width + first, count) for at in range(3)))
+        proj = mine.linear(block + "attn.proj", width, width, True, plain=True)
+        yield from mine.row_parallel(block + "attn.proj", proj, first, count)
+        if kind == 2.5:
+            yield from mine.unequal_mlp(block + "mlp", width, between)
+        else:
+            names = ("mlp.fc1", "mlp.fc2") if kind == 2 else ("mlp.linear_fc1", "mlp.linear_fc2")
+            yield from pair(*(block + name for name in names), width, between, width)
+    names = ("linear_fc1", "linear_fc2") if kind == 3 else ("mlp.0", "mlp.2")
+    mergers = [("visual.merger.", width)]
+    if kind == 3:
+        mergers += [(f"visual.deepstack_merger_list.{n}.", merged) for n in range(len(v["deepstack_visual_indexes"]))]
+    for merger, normed in mergers:
+        yield from norm(merger + ("norm" if kind == 3 else "ln_q"), normed, kind != 2.5)
+        yield from pair(*(merger + name for name in names), out, merged, merged)
+
+
+def qwen_vl(mine):
+    """Parameters are called as in old files; new ones say model.language_model. and model.visual."""
+    kind = {"Qwen2VL": 2, "Qwen2_5": 2.5, "Qwen3VL": 3}[mine.config["architectures"][0][:7]]
+    old = {"model.language_model.": "model.", "model.visual.": "visual."}
+    mine.tensors = {
+        next((old[new] + name[len(new) :] for new in old if name.startswith(new)), name): tensor
+        for name, tensor in mine.tensors.items()
+    }
+    yield from vision_tower(mine, kind)
+    mine.config = text_of(mine.config)
+    yield from llama_like(qkv_bias=True)(mine) if kind < 3 else llama_like("attention_bias", "attention_bias", head_norms=True)(mine)
+
+
 def bert(mine):
     """Megatron's cuts; the names are those without the prefix that some files have."""
     config = mine.config
@@ -385,6 +453,7 @@ ARCHITECTURES = {
     "qwen2": llama_like(qkv_bias=True),
     "qwen3": llama_like("attention_bias", "attention_bias", head_norms=True),
     "qwen3_moe": qwen3_moe,
+    "qwen_vl": qwen_vl,
 }
 CLASSES = {
     "BertForMaskedLM": "bert",
@@ -398,8 +467,11 @@ CLASSES = {
     "MistralForCausalLM": "mistral",
     "MixtralForCausalLM": "mixtral",
     "Qwen2ForCausalLM": "qwen2",
+    "Qwen2VLForConditionalGeneration": "qwen_vl",
+    "Qwen2_5_VLForConditionalGeneration": "qwen_vl",
     "Qwen3ForCausalLM": "qwen3",
     "Qwen3MoeForCausalLM": "qwen3_moe",
+    "Qwen3VLForConditionalGeneration": "qwen_vl",
 }
 
 
@@ -412,7 +484,7 @@ def stage_of(name, layers, pp):
     """The pipeline stage that has a parameter: the last stages have one layer more where they do not divide."""
     numbered = re.match(r"(?:model\.layers|encoder\.layer)\.(\d+)\.", name)
     if not numbered:
-        return 0 if re.match(r"model\.embed_tokens\.|embeddings\.", name) else pp - 1
+        return 0 if re.match(r"model\.embed_tokens\.|embeddings\.|visual\.", name) else pp - 1
     each, more = divmod(layers, pp)
     ends = [each * (stage + 1) + max(0, stage + 1 - (pp - more)) for stage in range(pp)]
     return next(stage for stage, end in enumerate(ends) if int(numbered[1]) < end)
@@ -420,7 +492,7 @@ def stage_of(name, layers, pp):
 
 def on_stage(made, config, pp, stage):
     """Of the parameters of all stages those of one. A tied head is a parameter of its own on the last."""
-    layers = config["num_hidden_layers"]
+    layers = text_of(config)["num_hidden_layers"]
     if pp > layers:
         raise ValueError(f"{layers} layers for {pp} stages")
     made = list(made)

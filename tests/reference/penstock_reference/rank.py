@@ -2,8 +2,8 @@
 
 import re
 
-from .parameter import Parameter, columns, matrix, rows, stacked, whole
-from .quantization import scheme_of
+from .parameter import Parameter, columns, matrix, padded_columns, padded_rows, rows, stacked, whole
+from .quantization import Plain, scheme_of
 from .safetensors import size_in_bytes
 
 
@@ -82,9 +82,11 @@ class Rank:
             target or name, tensor.dtype, (count, *shape[1:]), lambda: part.read() + bytes(total - from_file), from_file
         )
 
-    def linear(self, module, out_features, in_features, bias=False):
+    def linear(self, module, out_features, in_features, bias=False, plain=False):
+        """`plain`: no scheme quantises it."""
         tensors = {}
-        for suffix, dtype, shape, block in scheme_of(self.config).tensors(module, out_features, in_features):
+        scheme = Plain() if plain else scheme_of(self.config)
+        for suffix, dtype, shape, block in scheme.tensors(module, out_features, in_features):
             tensors[suffix] = self.take(f"{module}.{suffix}", *shape, dtype=dtype), block
         if bias:
             tensors["bias"] = self.take(f"{module}.bias", out_features), (1, 1)
@@ -113,6 +115,19 @@ class Rank:
         yield from self.merged(f"{target}.gate_up_proj", (gate, *part), (up, *part))
         down = self.linear(f"{source}.down_proj", hidden, intermediate, bias)
         yield from self.row_parallel(f"{target}.down_proj", down, *part)
+
+    def unequal_mlp(self, module, hidden, width):
+        """Gate, up and down with biases, whose width the ranks share rounded up; what the last ones lack is zeros."""
+        each = -(-width // self.tp)
+        first = min(width, self.rank * each)
+        count = min(each, width - first)
+        gate, up = (self.linear(f"{module}.{which}_proj", width, hidden, True, plain=True) for which in ("gate", "up"))
+        for suffix in ("weight", "bias"):
+            parts = [piece.tensors[suffix][0] for piece in (gate, up)]
+            yield padded_rows(f"{module}.gate_up_proj.{suffix}", [rows(part, first, count) for part in parts], each)
+        down = self.linear(f"{module}.down_proj", hidden, width, True, plain=True)
+        yield padded_columns(f"{module}.down_proj.weight", columns(down.tensors["weight"][0], first, count), each)
+        yield whole(f"{module}.down_proj.bias", down.tensors["bias"][0])
 
     def experts(self, source, target, experts, hidden, intermediate, names=("gate_proj", "up_proj", "down_proj")):
         """Each expert-parallel rank has a block of experts, the first ones one more where they do not divide.
