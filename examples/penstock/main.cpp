@@ -54,6 +54,13 @@ void add_plan_options(CLI::App& c, arguments& a) {
   c.add_option("--tp", a.tp, "tensor-parallel ranks")->capture_default_str();
   c.add_option("--ep", a.ep, "blocks of experts")->capture_default_str();
   c.add_option("--pp", a.pp, "pipeline stages")->capture_default_str();
+  c.add_option("--stages", a.stages, "layers of each pipeline stage, e.g. 10,11,9 (default: as equal as can be)");
+  c.add_option("--group", a.groups,
+               "ranks that share what a group has, e.g. vision=1 or attention=2, where they are not tp: attention, "
+               "dense, experts, vocab, vision; a rank's place is its tp rank modulo this");
+  c.add_option("--experts", a.experts_file,
+               "a JSON file with the experts in the slots of each of the ep blocks, by layer or for \"all\": "
+               "{\"all\": [[0, 1, 2], [3, 0]]} (default: each once, in equal blocks)");
   c.add_option("--rank", a.rank,
                "one rank, or all as threads of this process (default: all, or what mpirun, srun or torchrun say)");
   c.add_option("--device", a.device, "where parameters live: host")->capture_default_str();

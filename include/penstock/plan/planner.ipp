@@ -7,11 +7,25 @@ PENSTOCK_BEGIN
 namespace detail {
 inline constexpr u32 no_tensor = ~u32{};
 
-PENSTOCK_INLINE extent planner::experts_here(u64 count) const noexcept {
-  auto const block = at_.expert_block();
-  u64 const each = count / block.size, more = count % block.size;
-  return {block.rank * each + std::min<u64>(block.rank, more),
-          each + (block.rank < more)};  // the first blocks own one more
+/// Finds the slots of the experts of each layer of a line. @errors plan
+PENSTOCK_INLINE result<void> planner::place_experts(std::size_t line) {
+  auto& l = lines_[line];
+  u64 const count = experts_of(line), layers = at_.experts.empty() ? 1 : l.layers;
+  for (u64 layer = 0; layer < layers; ++layer) {
+    if (layers > 1 && !map_.in_layer(line, l.first_layer + layer)) {
+      l.placed.push_back(nullptr);  // it has none
+      continue;
+    }
+    std::pair const key{table_for(at_, l.first_layer + layer), count};
+    auto found = experts_.find(key);
+    if (found == experts_.end()) {
+      auto made = experts_of_rank(at_, key.first, count);
+      if (!made) return std::move(made).error();
+      found = experts_.emplace(key, *std::move(made)).first;
+    }
+    l.placed.push_back(&found->second);
+  }
+  return {};
 }
 
 PENSTOCK_INLINE error planner::unknown(checkpoint_tensor const& t) const {
@@ -81,9 +95,8 @@ PENSTOCK_INLINE result<void> planner::land_lines() {
     auto& l = lines_[i];
     l.first_layer = b.lo[0], l.layers = b.count(0), l.experts = b.count(1);
     if (!r.live() || !l.layers || !l.experts) continue;
-    if (u64 const experts = experts_of(i); r.stacked && experts < at_.ep)
-      return error{error_kind::plan, "expected an ep of at most " + std::to_string(experts) +
-                                         ", the number of experts, found ep " + std::to_string(at_.ep)};
+    if (r.stacked)
+      if (auto placed = place_experts(i); !placed) return placed;
     bool any = false;
     for (u8 const scheme : schemes_.used_by(map.lines()[i].rule)) {
       l.by_scheme.resize(map.schemes().size());
@@ -104,6 +117,11 @@ PENSTOCK_INLINE result<void> planner::land_lines() {
     if (fresh) families_.push_back({i, {}, {}});
     l.family = found->second;
   }
+  for (auto const& t : at_.experts)
+    if (std::none_of(experts_.begin(), experts_.end(), [&](auto const& used) { return used.first.first == &t; }))
+      return error{error_kind::plan, "expected at most one table of experts for a layer that has experts, found " +
+                                         (t.layer ? "another for layer " + std::to_string(*t.layer)
+                                                  : std::string{"one more for all layers"})};
   return {};
 }
 
@@ -121,12 +139,12 @@ PENSTOCK_INLINE result<void> planner::find_layers() {
   if (at_.pp > 1 && at_.pp > count)
     return error{error_kind::plan, "expected a pp of at most " + std::to_string(count) +
                                        ", the number of layers, found pp " + std::to_string(at_.pp)};
+  u64 divided = 0;
+  for (u32 const n : at_.stage_layers) divided += n;
+  if (!at_.stage_layers.empty() && divided != count)
+    return error{error_kind::plan, "expected pipeline stages of " + std::to_string(count) +
+                                       " layers together, which the model has, found " + std::to_string(divided)};
   stage_layers_ = at_.layers_here(all);
-  if (stage_layers_.first > stage_layers_.end || stage_layers_.first < all.first || stage_layers_.end > all.end)
-    return error{error_kind::plan, "expected layers within [" + std::to_string(all.first) + ", " +
-                                       std::to_string(all.end) + ") for this rank's stage, found [" +
-                                       std::to_string(stage_layers_.first) + ", " + std::to_string(stage_layers_.end) +
-                                       ")"};
   return {};
 }
 
@@ -159,7 +177,7 @@ PENSTOCK_INLINE result<void> planner::number_parameters() {
     auto const& w = part->where;
     parameter p;
     p.name = f.tied_name.empty() ? filled_in(pattern.view(), l.first_layer + layer, 0) : f.tied_name;
-    if (r.stacked) p.shape.push_back(experts_here(experts_of(f.line)).count);
+    if (r.stacked) p.shape.push_back(experts_at(f.line, layer).count());
     for (unsigned d = 0; d < w.axes; ++d) p.shape.push_back(w.parameter_extents[d]);
     for (auto const e : w.further.extents()) p.shape.push_back(e);
     p.layer = in;
@@ -207,14 +225,8 @@ PENSTOCK_INLINE result<void> planner::check(checkpoint_tensor const& t, line_par
 PENSTOCK_INLINE result<void> planner::take(checkpoint_tensor const& t, landing const& w, hit const& h) {
   auto const& l = lines_[h.line];
   auto const& r = map_.rule_of(h.line);
-  u64 expert = h.index[1];  // of the parameter
-  extent slices{0, 1};      // of the tensor
-  if (r.stacked) {
-    auto const mine = experts_here(experts_of(h.line));
-    if (w.slices) slices = mine, expert = 0;
-    else if (expert < mine.first || expert - mine.first >= mine.count) return {};
-    else expert -= mine.first;
-  }
+  auto const* experts = r.stacked ? &experts_at(h.line, layer_of(h)) : nullptr;
+  if (experts && !w.slices && experts->of(h.index[1]).empty()) return {};  // of other ranks
   u32 const number = families_[l.family].parameters[layer_of(h)];
   if (number == no_parameter) return {};  // of another stage
   auto& p = plan_.parameters[number];
@@ -242,25 +254,27 @@ PENSTOCK_INLINE result<void> planner::take(checkpoint_tensor const& t, landing c
   x.object = t.shard, x.to = p.id, x.width = width_bits / 8;
   u64 const parameter_row = (flat ? w.parameter_extents[0] : w.parameter_extents[1]) * bits / 8;
   x.from = t.where.first.count + shift_bits / 8, x.at = to_bits / 8, x.row = parameter_row;
-  if (flat) {
-    x.at += expert * parameter_row;
-  } else {
+  if (!flat) {
     x.rows = w.source[0].count;
     x.from_pitch = row_bits / 8, x.at_pitch = parameter_row;
     x.from += w.source[0].first * x.from_pitch;
-    x.at += (w.first[0] + expert * w.parameter_extents[0]) * parameter_row;
+    x.at += w.first[0] * parameter_row;
   }
-  if (!x.width || !x.rows || !slices.count) return {};
+  if (!x.width || !x.rows) return {};
   ++plan_.tensors;
   u64 const from_bits = flat ? bits : row_bits, at_bits = flat ? bits : parameter_row * 8;  // of a row
-  for (u64 slice = 0; slice < slices.count; ++slice)
+  auto const put = [&](u64 slice, u64 slot) {
     for (u64 block = 0; block < w.blocks; ++block) {
       auto y = x;
       u64 const stored = w.stored_extents[0];
-      y.from += ((slices.first + slice) * stored + block * (stored / w.blocks)) * from_bits / 8;
-      y.at += (slice * w.parameter_extents[0] + block * w.local[0]) * at_bits / 8;
+      y.from += (slice * stored + block * (stored / w.blocks)) * from_bits / 8;
+      y.at += (slot * w.parameter_extents[0] + block * w.local[0]) * at_bits / 8;
       transfers_.push_back(y);
     }
+  };
+  if (!experts) return put(0, 0), result<void>{};
+  for (u64 slice = 0; slice < std::max<u64>(1, w.slices); ++slice)
+    for (u32 const slot : experts->of(w.slices ? slice : h.index[1])) put(slice, slot);
   return {};
 }
 

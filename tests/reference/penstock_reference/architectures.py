@@ -6,7 +6,7 @@ import struct
 
 from .parameter import Parameter, whole
 from .quantization import dequantised
-from .rank import Rank, share
+from .rank import Layout, Rank, of_group, share
 
 
 def as_stored(mine):
@@ -57,6 +57,7 @@ def heads_of_rank(mine, heads, kv_heads):
     return q, (rank // ranks_a_head, 1)
 
 
+@of_group("attention")
 def grouped_queries(mine, layer, qkv_bias, o_bias):
     hidden, (heads, kv_heads, head_dim) = mine.config["hidden_size"], heads_of(mine.config)
     q, kv = heads_of_rank(mine, heads, kv_heads)
@@ -205,6 +206,7 @@ def text_of(config):
     return {**config.get("text_config", {}), **config}
 
 
+@of_group("vision")
 def vision_tower(mine, kind):
     """The first of the vision linears of a block are cut by rows, the second by columns; norms and patches are whole."""
     v = mine.config["vision_config"]
@@ -287,7 +289,8 @@ def bert(mine):
     yield table("embeddings.position_embeddings", config["max_position_embeddings"])
     yield table("embeddings.token_type_embeddings", config["type_vocab_size"])
     yield from norm("embeddings.LayerNorm")
-    first, count = share("attention heads", heads, mine.tp, mine.rank)
+    with mine.group("attention"):
+        first, count = share("attention heads", heads, mine.tp, mine.rank)
     each = hidden // heads
     for n in range(config["num_hidden_layers"]):
         layer = f"encoder.layer.{n}."
@@ -295,13 +298,15 @@ def bert(mine):
         pieces = [mine.linear(f"{prefix}{at}self.{x}", hidden, hidden, True) for x in ("query", "key", "value")]
         yield from mine.merged(at + "self.qkv", *((piece, first * each, count * each) for piece in pieces))
         dense = mine.linear(f"{prefix}{at}output.dense", hidden, hidden, True)
-        yield from mine.row_parallel(at + "output.dense", dense, first * each, count * each)
+        with mine.group("attention"):
+            yield from mine.row_parallel(at + "output.dense", dense, first * each, count * each)
         yield from norm(at + "output.LayerNorm")
-        part = share("intermediate size", width, mine.tp, mine.rank)
-        dense = mine.linear(f"{prefix}{layer}intermediate.dense", width, hidden, True)
-        yield from mine.column_parallel(layer + "intermediate.dense", dense, *part)
-        dense = mine.linear(f"{prefix}{layer}output.dense", hidden, width, True)
-        yield from mine.row_parallel(layer + "output.dense", dense, *part)
+        up = mine.linear(f"{prefix}{layer}intermediate.dense", width, hidden, True)
+        down = mine.linear(f"{prefix}{layer}output.dense", hidden, width, True)
+        with mine.group("dense"):
+            part = share("intermediate size", width, mine.tp, mine.rank)
+            yield from mine.column_parallel(layer + "intermediate.dense", up, *part)
+            yield from mine.row_parallel(layer + "output.dense", down, *part)
         yield from norm(layer + "output.LayerNorm")
     if prefix + "pooler.dense.weight" in mine.tensors:
         yield from mine.replicated("pooler.dense", mine.linear(prefix + "pooler.dense", hidden, hidden, True))
@@ -341,6 +346,7 @@ def absorbed(config, attention, weight, scale=None):
     yield parameter("w_vc", (len(heads), value, latent), w_vc)
 
 
+@of_group("attention")
 def mla(mine, source, target):
     """Multi-head latent attention: the projections into the latent space are whole on every rank."""
     config = mine.config
@@ -480,17 +486,21 @@ def architecture_of(config):
     return CLASSES[name]
 
 
-def stage_of(name, layers, pp):
+def stage_of(name, layers, pp, stages):
     """The pipeline stage that has a parameter: the last stages have one layer more where they do not divide."""
     numbered = re.match(r"(?:model\.layers|encoder\.layer)\.(\d+)\.", name)
     if not numbered:
         return 0 if re.match(r"model\.embed_tokens\.|embeddings\.|visual\.", name) else pp - 1
     each, more = divmod(layers, pp)
     ends = [each * (stage + 1) + max(0, stage + 1 - (pp - more)) for stage in range(pp)]
+    if stages:
+        if len(stages) != pp or sum(stages) != layers:
+            raise ValueError(f"{stages} are not {pp} stages of {layers} layers")
+        ends = [sum(stages[: stage + 1]) for stage in range(pp)]
     return next(stage for stage, end in enumerate(ends) if int(numbered[1]) < end)
 
 
-def on_stage(made, config, pp, stage):
+def on_stage(made, config, pp, stage, stages):
     """Of the parameters of all stages those of one. A tied head is a parameter of its own on the last."""
     layers = text_of(config)["num_hidden_layers"]
     if pp > layers:
@@ -498,25 +508,26 @@ def on_stage(made, config, pp, stage):
     made = list(made)
     tied = all(parameter.name != "lm_head.weight" for parameter in made)
     for parameter in made:
-        if stage_of(parameter.name, layers, pp) == stage:
+        if stage_of(parameter.name, layers, pp, stages) == stage:
             yield parameter
         elif parameter.name == "model.embed_tokens.weight" and tied and stage == pp - 1:
             yield dataclasses.replace(parameter, name="lm_head.weight")
 
 
-def parameters(checkpoint, architecture, tp, rank, ep=1, finished=False, pp=1):
+def parameters(checkpoint, architecture, tp, rank, ep=1, finished=False, pp=1, layout=None):
     """What `--digest` tells, or, with `finished`, `--digest-after`."""
-    made = ARCHITECTURES[architecture](Rank(checkpoint, tp, ep, rank % tp, finished))
+    layout = layout or Layout()
+    made = ARCHITECTURES[architecture](Rank(checkpoint, tp, ep, rank % tp, finished, layout))
     if pp == 1 or architecture == "as_stored":
         return made
-    return on_stage(made, checkpoint.config, pp, rank // tp)
+    return on_stage(made, checkpoint.config, pp, rank // tp, layout.stages)
 
 
-def accepts(checkpoint, architecture, tp, ep=1, pp=1):
+def accepts(checkpoint, architecture, tp, ep=1, pp=1, layout=None):
     """Can this model be split so?"""
     try:
         for rank in range(tp * pp):
-            for _ in parameters(checkpoint, architecture, tp, rank, ep, pp=pp):
+            for _ in parameters(checkpoint, architecture, tp, rank, ep, pp=pp, layout=layout):
                 pass
     except ValueError:
         return False
