@@ -1,5 +1,6 @@
 #include "arguments.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 
@@ -13,6 +14,19 @@ std::optional<unsigned> number(std::string_view text) {
   auto const [end, failed] = std::from_chars(text.data(), text.data() + text.size(), n);
   if (failed != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return n;
+}
+
+/// "10,11,9"; an empty text has none. Nothing where it is something else.
+std::optional<std::vector<u32>> numbers_of(std::string_view text) {
+  std::vector<u32> all;
+  while (!text.empty()) {
+    auto const comma = std::min(text.find(','), text.size());
+    auto const n = number(text.substr(0, comma));
+    if (!n || comma + 1 == text.size()) return std::nullopt;
+    all.push_back(*n);
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return all;
 }
 
 /// Rank and size as mpirun, srun or torchrun give them to each process they start.
@@ -66,6 +80,26 @@ result<std::vector<topology>> ranks_of(arguments const& a) {
                  std::to_string(a.ep) + " and " + std::to_string(a.pp));
   topology all;
   all.tp = a.tp, all.ep = a.ep, all.pp = a.pp;
+  if (auto stages = numbers_of(a.stages); !stages)
+    return usage("--stages: expected numbers of layers such as 10,11,9, found \"" + a.stages + "\"");
+  else all.stage_layers = *std::move(stages);
+  std::vector<std::pair<std::size_t, u32>> sizes;
+  for (auto const& text : a.groups) {
+    constexpr std::string_view names[] = {"attention", "dense", "experts", "vocab", "vision"};
+    auto const equals = text.find('=');
+    auto const name = std::find(std::begin(names), std::end(names), text.substr(0, equals));
+    auto const size = number(equals == text.npos ? "" : std::string_view{text}.substr(equals + 1));
+    if (name == std::end(names) || !size || !*size)
+      return usage(
+          "--group: expected attention, dense, experts, vocab or vision and a size, such as vision=1, found \"" + text +
+          "\"");
+    sizes.emplace_back(name - std::begin(names), *size);
+  }
+  if (!a.experts_file.empty()) {
+    auto tables = read_expert_tables(a.experts_file);
+    if (!tables) return std::move(tables).error();
+    all.experts = *std::move(tables);
+  }
   unsigned first = 0, end = all.ranks();
   if (a.rank.empty() || a.rank == "all") {
     if (auto const l = launcher(); l && a.rank.empty()) {
@@ -83,7 +117,10 @@ result<std::vector<topology>> ranks_of(arguments const& a) {
     first = *r, end = first + 1;
   }
   std::vector<topology> ranks;
-  for (all.rank = first; all.rank < end; ++all.rank) ranks.push_back(all);
+  for (all.rank = first; all.rank < end; ++all.rank) {
+    for (auto const& [group, size] : sizes) all.groups[group] = group_place{size, all.rank % a.tp % size};
+    ranks.push_back(all);
+  }
   return ranks;
 }
 

@@ -15,7 +15,10 @@ struct arguments {
   std::string arch;   ///< empty: by config.json
   std::string quant;  ///< empty: by config.json
   unsigned tp = 1, ep = 1, pp = 1;
-  std::string rank;  ///< a number, "all", or empty: all, or what the launcher says
+  std::string stages;               ///< layers of each pipeline stage, separated by commas; empty: equal
+  std::vector<std::string> groups;  ///< "vision=2": ranks of a group
+  std::string experts_file;         ///< of plan and load: where experts lie
+  std::string rank;                 ///< a number, "all", or empty: all, or what the launcher says
   std::string device = "host";
   std::string ownership = "place";
   std::string exchange = "independent";
@@ -24,6 +27,7 @@ struct arguments {
   std::string json, digest, digest_after, reads, trace;  ///< files; "-" is standard output
   std::string dump;                                      ///< a folder
   bool progress = false;
+  bool check = false;
 
   std::string model;                                ///< of synth: a preset
   std::optional<unsigned> layers, experts, shards;  ///< none: as in the preset, and as many as suit it
@@ -34,6 +38,10 @@ struct arguments {
 
 /// "64MiB", "2GB", "4096": KiB, MiB, GiB, TiB are powers of 1024, KB, MB, GB, TB of 1000. @errors usage
 penstock::result<penstock::bytes> parse_bytes(std::string const& option, std::string const& text);
+
+/// The tables in a JSON file: `{"3": [[0, 1, 2], [3, 0]], "all": ...}` has for a layer, or for all that have no entry, the
+/// experts in the slots of each block of ranks. @errors usage, not_found, io
+penstock::result<std::vector<penstock::expert_table>> read_expert_tables(std::string const& path);
 
 /// The ranks that this process runs, each with its topology. @errors usage, plan
 penstock::result<std::vector<penstock::topology>> ranks_of(arguments const& a);

@@ -202,6 +202,14 @@ result<void> load_with(arguments const& a) {
     total += p.read;
   }
 
+  if (a.check) {
+    auto const compared = loader.check(*m, {.arch = a.arch, .quant = a.quant}, stop.token());
+    if (!compared) return compared.error();
+    auto const n = compared->tensors;
+    print_notice("compared " + std::to_string(n) + (n == 1 ? " tensor" : " tensors") +
+                 " stored twice or only described: all agree");
+  }
+
   progress_bar bar{a.progress, total, ranks};
   std::vector<std::optional<result<report>>> results(ranks);
   auto const from = trace::clock::now();

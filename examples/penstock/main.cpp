@@ -49,11 +49,18 @@ void add_plan_options(CLI::App& c, arguments& a) {
   c.add_option(
       "--arch", a.arch,
       "weight map: as_stored, bert, deepseek_v2, deepseek_v3, deepseek_v3_mtp (draft), gemma2, gemma3, glm4_moe, llama, "
-      "mistral, mixtral, qwen2, qwen3, qwen3_moe (default: by config.json)");
+      "mistral, mixtral, qwen2, qwen3, qwen3_moe, qwen_vl (default: by config.json)");
   c.add_option("--quant", a.quant, "quant scheme: none, fp8_block (default: by config.json)");
   c.add_option("--tp", a.tp, "tensor-parallel ranks")->capture_default_str();
   c.add_option("--ep", a.ep, "blocks of experts")->capture_default_str();
   c.add_option("--pp", a.pp, "pipeline stages")->capture_default_str();
+  c.add_option("--stages", a.stages, "layers of each pipeline stage, e.g. 10,11,9 (default: as equal as can be)");
+  c.add_option("--group", a.groups,
+               "ranks that share what a group has, e.g. vision=1 or attention=2, where they are not tp: attention, "
+               "dense, experts, vocab, vision; a rank's place is its tp rank modulo this");
+  c.add_option("--experts", a.experts_file,
+               "a JSON file with the experts in the slots of each of the ep blocks, by layer or for \"all\": "
+               "{\"all\": [[0, 1, 2], [3, 0]]} (default: each once, in equal blocks)");
   c.add_option("--rank", a.rank,
                "one rank, or all as threads of this process (default: all, or what mpirun, srun or torchrun say)");
   c.add_option("--device", a.device, "where parameters live: host")->capture_default_str();
@@ -149,6 +156,9 @@ int main(int argc, char** argv) {
   load_it.add_option("--dump", a.dump, "write each parameter's bytes into this folder: DIR/rank0/NAME");
   load_it.add_option("--trace", a.trace,
                      "write what each lane and slot did and when to this file, for Perfetto or chrome://tracing");
+  load_it.add_flag(
+      "--check", a.check,
+      "first read and compare what is stored twice or only described: a tied head, sizes of packed weights");
   load_it.add_flag("--progress", a.progress, "show progress on standard error");
 
   auto& fetch_it = *app.add_subcommand("fetch", "config, tokenizer and processor files into a folder");

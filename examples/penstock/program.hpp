@@ -11,6 +11,7 @@
 #include <penstock/arch/qwen2.hpp>
 #include <penstock/arch/qwen3.hpp>
 #include <penstock/arch/qwen3_moe.hpp>
+#include <penstock/arch/qwen_vl.hpp>
 #include <penstock/pipeline/pipeline.hpp>
 #include <penstock/quant/fp8_block.hpp>
 #include <penstock/storage/any.hpp>
@@ -41,7 +42,8 @@ struct program_policies : penstock::defaults {
                                       penstock::arch::deepseek_v3, penstock::arch::deepseek_v3_mtp,
                                       penstock::arch::gemma2, penstock::arch::gemma3, penstock::arch::glm4_moe,
                                       penstock::arch::llama, penstock::arch::mistral, penstock::arch::mixtral,
-                                      penstock::arch::qwen2, penstock::arch::qwen3, penstock::arch::qwen3_moe>;
+                                      penstock::arch::qwen2, penstock::arch::qwen3, penstock::arch::qwen3_moe,
+                                      penstock::arch::qwen2_vl, penstock::arch::qwen2_5_vl, penstock::arch::qwen3_vl>;
 };
 struct borrow_policies : program_policies {
   using ownership = penstock::ownership::borrow;

@@ -1,6 +1,8 @@
 """What `penstock load` loads is, bit for bit, what the reference says: random checkpoints, tp, slots, limits, ownerships."""
 
+import collections
 import functools
+import json
 import os
 import random
 
@@ -9,8 +11,9 @@ from support.azurite import Azurite
 from support.program import SANITIZED, ProgramTest, read_digests
 
 from penstock_reference import families, generators
-from penstock_reference.architectures import parameters
+from penstock_reference.architectures import accepts, has_experts, parameters, text_of
 from penstock_reference.checkpoint import Checkpoint
+from penstock_reference.rank import Layout
 
 # PENSTOCK_SEED=n runs one other series; PENSTOCK_CASE=n one case of it alone.
 SEED = int(os.environ.get("PENSTOCK_SEED", "1"))
@@ -19,7 +22,7 @@ LOCAL, REMOTE, EACH = (40, 8, 2) if SANITIZED else (120, 24, 10)
 # A case takes one of these at random.
 FAMILIES = [generators.made_llama, generators.made_llama, generators.made_as_stored]
 FAMILIES += [generators.random_llama_fp8_block, generators.random_deepseek, generators.random_deepseek]
-FAMILIES += [families.random_family] * 2 + [families.random_bert]
+FAMILIES += [families.random_family] * 2 + [families.random_bert, families.random_qwen_vl]
 KIB = 1024
 SLOTS = [4, 8, 12, 20, 64, 256, 1024]
 
@@ -85,7 +88,7 @@ class Digests(ProgramTest):
         """How many pipeline stages to ask for: models of numbered layers are divided so, others not."""
         if architecture == "as_stored" or architecture.endswith("_mtp"):
             return 1
-        return min(rng.choice([1, 1, 1, 2, 3]), config["num_hidden_layers"])
+        return min(rng.choice([1, 1, 1, 2, 3]), text_of(config)["num_hidden_layers"])
 
     def split(self, rng, tp, ep, pp=1):
         """The options for it, which may be left out where they say 1."""
@@ -130,6 +133,7 @@ class Digests(ProgramTest):
         """The same, so many of each that has a random generator of its own."""
         makers = {family.name: functools.partial(families.random_of, family=family) for family in families.FAMILIES}
         makers["bert"] = families.random_bert
+        makers["qwen_vl"] = families.random_qwen_vl
         for name, make in makers.items():
             for case in cases(EACH):
                 self.one(f"{name} {case}", lambda folder, case: (folder, {}), name, make)
@@ -146,6 +150,72 @@ class Digests(ProgramTest):
 
         for case in cases(REMOTE):
             self.one(case, uri_of, "az")
+
+    def layout(self, rng, config, tp, ep, pp):
+        """Groups with sizes of their own, unequal stages, experts in several slots; and the options that say so."""
+        layout, options = Layout(), []
+        for name in rng.sample(["attention", "dense", "experts", "vocab", "vision"], rng.choice([0, 1, 1, 2])):
+            layout.groups[name] = rng.choice([1, 1, 2, 2, 4, tp])
+            options += ["--group", f"{name}={layout.groups[name]}"]
+        layers, text = text_of(config)["num_hidden_layers"], text_of(config)
+        if pp > 1 and rng.random() < 0.7:
+            ends = sorted(rng.sample(range(1, layers), pp - 1))
+            layout.stages = [end - first for first, end in zip([0, *ends], [*ends, layers])]
+            if rng.random() < 0.1:
+                layout.stages[-1] += 1
+            options += ["--stages", ",".join(map(str, layout.stages))]
+        experts = next((text[key] for key in ("num_experts", "num_local_experts", "n_routed_experts") if key in text), 0)
+        dense = range(text.get("first_k_dense_replace", 0))
+        sparse = [n for n in range(layers) if n not in dense and has_experts(text, n)]
+        if experts and sparse and rng.random() < 0.8:
+            for key in rng.sample(["all", *map(str, sparse)], rng.choice([1, 1, 2])):
+                slots = list(range(experts)) + [rng.randrange(experts) for _ in range(rng.choice([0, 1, 3, 8]))]
+                rng.shuffle(slots)
+                ends = sorted(rng.sample(range(1, len(slots)), ep - 1)) if ep <= len(slots) else []
+                table = [slots[first:end] for first, end in zip([0, *ends], [*ends, len(slots)])]
+                if rng.random() < 0.1:
+                    table[0][0] = rng.choice([experts, table[-1][-1]])
+                layout.experts[key] = table
+            if set(map(str, sparse)) <= set(layout.experts):
+                layout.experts.pop("all", None)  # it would be for no layer
+            file = self.new_path(".json")
+            file.write_text(json.dumps(layout.experts))
+            options += ["--experts", file]
+        return layout, options
+
+    def test_random_layouts(self):
+        """Every group with a size of its own, stages of any layers, experts in slots of any block; or a plan error."""
+        made = collections.Counter()
+        makers = [families.random_family] * 2 + [families.random_bert, families.random_qwen_vl, generators.random_deepseek]
+        for case in cases(LOCAL):
+            rng = random.Random(f"{SEED} layout {case}")
+            folder = self.folder / f"m{case}"
+            model = rng.choice(makers)(rng, folder)
+            if model.architecture.endswith("_mtp"):
+                continue
+            checkpoint = Checkpoint(folder)
+            tp, ep = rng.choice([model.aim, rng.choice(model.valid)])
+            pp = self.stages(rng, model.architecture, checkpoint.config)
+            layout, options = self.layout(rng, checkpoint.config, tp, ep, pp)
+            options = [*rng.choice(model.options), *options, *self.split(rng, tp, ep, pp), *rng.choice([[], ["--slot", "4KiB"]])]
+            with self.subTest(seed=SEED, case=case, arch=model.architecture, options=" ".join(map(str, options)), layout=layout):
+                if not accepts(checkpoint, model.architecture, tp, ep, pp, layout):
+                    self.fails("plan", [], "load", folder, *options)
+                    made["refused"] += 1
+                    continue
+                ranks = {
+                    rank: list(parameters(checkpoint, model.architecture, tp, rank, ep, pp=pp, layout=layout, finished=True))
+                    for rank in range(tp * pp)
+                }
+                run, digests, report = self.load(folder, *options)
+                self.compare(digests, {rank: [p for p in ps if not p.derived] for rank, ps in ranks.items()}, run)
+                self.consistent(report, ranks, checkpoint, run)
+                made["groups"] += bool(layout.groups)
+                made["stages"] += bool(layout.stages)
+                made["copies"] += any(len(set(block)) < len(block) for table in layout.experts.values() for block in table)
+        if ONLY is None and not SANITIZED:
+            for what, least in (("refused", 5), ("groups", 10), ("stages", 5), ("copies", 5)):
+                self.assertGreaterEqual(made[what], least, made)
 
     def test_order_of_shards_and_of_tensors_does_not_matter(self):
         """One model in many layouts: always the same digests."""

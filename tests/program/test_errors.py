@@ -9,6 +9,7 @@ from support import DATA, program
 from support.program import ProgramTest
 
 from penstock_reference import generators
+from penstock_reference.checkpoint import Checkpoint
 from penstock_reference.safetensors import file_bytes, read_header, write_file
 
 INDEX = "model.safetensors.index.json"
@@ -358,6 +359,35 @@ class Errors(ProgramTest):
     def test_fetch_into_a_place_that_is_no_folder(self):
         (self.folder / "taken").write_text("a file")
         self.fails(["io", "usage"], [str(self.folder / "taken")], "fetch", self.tiny(), self.folder / "taken" / "below")
+
+    def with_stored_head(self, change=lambda data: data, shape=None):
+        """A tied model that stores its head all the same, in a shard of its own."""
+        folder = self.tiny()
+        stored = Checkpoint(folder).tensors["model.embed_tokens.weight"]
+        write_file(folder / "model-head.safetensors", [("lm_head.weight", stored.dtype, shape or stored.shape, change(stored.read()))])
+        index = json.loads((folder / INDEX).read_text())
+        index["weight_map"]["lm_head.weight"] = "model-head.safetensors"
+        (folder / INDEX).write_text(json.dumps(index))
+        return folder
+
+    def test_a_tied_head_that_is_stored_is_compared_if_asked(self):
+        """Nobody reads it else."""
+        want = program.read_digests(DATA / "tiny_llama_tied.tp3.digest")
+        made, digests, report = self.load(self.with_stored_head(), "--tp", "3", "--check")
+        self.assertEqual(digests, want)
+        self.assertIn("compared 1 tensor", made.err)
+        self.assertEqual(report["bytes_needed"], self.load(DATA / "tiny_llama_tied", "--tp", "3", "--check")[2]["bytes_needed"])
+
+        other = self.with_stored_head(lambda data: data[:-3] + bytes([data[-3] ^ 1]) + data[-2:])
+        self.assertEqual(self.load(other, "--tp", "3")[1], want)
+        size = Checkpoint(other).tensors["lm_head.weight"].size
+        words = ["lm_head.weight", "model.embed_tokens.weight", f"byte {size - 3}", "config.json"]
+        self.fails("config", words, "load", other, "--tp", "3", "--check")
+
+        rows, columns = Checkpoint(other).tensors["lm_head.weight"].shape
+        other = self.with_stored_head(shape=(columns, rows))
+        self.load(other)
+        self.fails("config", ["lm_head.weight", f"[{columns}, {rows}]", f"[{rows}, {columns}]"], "load", other, "--check")
 
 
 if __name__ == "__main__":

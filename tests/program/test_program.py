@@ -80,6 +80,11 @@ class Program(ProgramTest):
             ("load", model, "--tp", "1x"),
             ("load", model, "--tp", "3", "--rank", "3"),
             ("load", model, "--rank", "first"),
+            ("load", model, "--pp", "2", "--stages", "1,x"),
+            ("load", model, "--pp", "2", "--stages", "1,1,"),
+            ("load", model, "--group", "vision"),
+            ("load", model, "--group", "vision=0"),
+            ("load", model, "--group", "sight=1"),
             ("load", model, "--ownership", "keep"),
             ("load", model, "--exchange", "telepathy"),
             ("load", model, "--memory-limit", "lots"),
@@ -92,6 +97,16 @@ class Program(ProgramTest):
                 made = self.penstock(*arguments)
                 self.assertEqual(made.status, 2, made)
                 self.assertIn("penstock: error: usage: ", made.err)
+
+    def test_wrong_tables_of_experts_are_usage_errors(self):
+        model, file = DATA / "tiny_qwen3_moe", self.new_path(".json")
+        self.fails("not_found", ["--experts", str(file)], "load", model, "--experts", file)
+        for text in ("", "[", "[[0]]", '{"all":[0]}', '{"all":[[-1]]}', '{"all":[["0"]]}', '{"all":{}}', '{"1x":[[0]]}', '{"":[[0]]}'):
+            with self.subTest(text):
+                file.write_text(text)
+                self.fails("usage", ["--experts", str(file)], "load", model, "--experts", file)
+        file.write_text('{"all":[[0]]}')
+        self.fails("plan", ["expert 1 in none"], "load", model, "--experts", file)
 
     def test_parts_that_are_not_in_this_build_are_usage_errors(self):
         self.fails("usage", ["cluster"], "load", DATA / "tiny_llama_tied", "--device", "cluster")

@@ -102,16 +102,17 @@ MODELS = {
 }
 
 
-def make_model(config):
+def make_model(config, kind=transformers.AutoModelForCausalLM):
     """Weights that bf16 can hold, in float32. Only they are rounded: the router's bias is not."""
     torch.manual_seed(7)
-    model = transformers.AutoModelForCausalLM.from_config(config, dtype=torch.float32).eval()
+    model = kind.from_config(config, dtype=torch.float32).eval()
+    spread = config.get_text_config().initializer_range
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if name.endswith("norm.weight"):
                 parameter.normal_(1.0, 0.2)
             else:
-                parameter.normal_(0.0, config.initializer_range)
+                parameter.normal_(0.0, spread)
             parameter.copy_(parameter.to(torch.bfloat16))
         for name, buffer in model.named_buffers():
             if name.endswith("e_score_correction_bias"):

@@ -1,12 +1,16 @@
 """Makes tests/data/tiny_*: a small random model of each other architecture, as make_tiny_deepseek.py makes its own.
 
 NAME/, NAME.digests.json and NAME.logits.json (of Bert: of its last hidden state). `_in_one`: the same kind of model
-with all experts of a layer in one tensor, as transformers 5 holds them in memory.
+with all experts of a layer in one tensor, as transformers 5 holds them in memory. Vision-language models have no logits
+recorded.
+
+Usage: make_tiny_families.py [NAME...]     default: all
 """
 
 import itertools
 import json
 import shutil
+import sys
 
 import torch
 import transformers
@@ -53,6 +57,24 @@ MODELS = {
     "tiny_gemma3": transformers.Gemma3TextConfig(**GQA, query_pre_attn_scalar=4, sliding_window=16),
     "tiny_bert": transformers.BertConfig(**BASE),
 }
+TEXT = GQA | dict(rope_parameters={"rope_type": "default", "mrope_section": [1, 1, 0], "rope_theta": 10000.0})
+VISION = dict(depth=2, num_heads=4, patch_size=2)
+WIDTHS = VISION | dict(hidden_size=16, out_hidden_size=24)
+WITH_VISION = {
+    "tiny_qwen2_vl": transformers.Qwen2VLConfig(
+        text_config={key: value for key, value in TEXT.items() if key != "head_dim"},
+        vision_config=VISION | dict(embed_dim=16, hidden_size=24, mlp_ratio=2),
+        tie_word_embeddings=True,
+    ),
+    "tiny_qwen2_5_vl": transformers.Qwen2_5_VLConfig(
+        text_config={key: value for key, value in TEXT.items() if key != "head_dim"},
+        vision_config=WIDTHS | dict(intermediate_size=21),
+    ),
+    "tiny_qwen3_vl": transformers.Qwen3VLConfig(
+        text_config=TEXT,
+        vision_config=WIDTHS | dict(intermediate_size=24, num_position_embeddings=9, deepstack_visual_indexes=[0, 1]),
+    ),
+}
 
 
 def in_one(model, folder):
@@ -72,8 +94,20 @@ def make_bert(config):
     return model
 
 
+def record_answers(name, folder, config):
+    record = {
+        "made_by": {"torch": torch.__version__, "transformers": transformers.__version__},
+        "ids": [[i % config.vocab_size for i in ids] for ids in IDS],
+    }
+    found = answers(folder, record["ids"], LOGITS)
+    record["logits"] = [[round(number, 5) for number in answer] for answer in found]
+    (DATA / f"{name}.logits.json").write_text(json.dumps(record) + "\n")
+
+
 def main():
-    for name, config in MODELS.items():
+    for name, config in (MODELS | WITH_VISION).items():
+        if sys.argv[1:] and name not in sys.argv[1:]:
+            continue
         folder = DATA / name
         shutil.rmtree(folder, ignore_errors=True)
         for old in DATA.glob(name + ".*"):
@@ -82,20 +116,15 @@ def main():
             model = make_bert(config)
             model.save_pretrained(folder, max_shard_size="40KB")
         else:
-            model = make_model(config)
+            model = make_model(config, transformers.AutoModelForImageTextToText if name in WITH_VISION else transformers.AutoModelForCausalLM)
             save(model, folder)
         if name.endswith("_in_one"):
             in_one(model, folder)
         for file in folder.iterdir():
             file.chmod(0o644)
         checkpoint = Checkpoint(folder)
-        record = {
-            "made_by": {"torch": torch.__version__, "transformers": transformers.__version__},
-            "ids": [[i % config.vocab_size for i in ids] for ids in IDS],
-        }
-        found = answers(folder, record["ids"], LOGITS)
-        record["logits"] = [[round(number, 5) for number in answer] for answer in found]
-        (DATA / f"{name}.logits.json").write_text(json.dumps(record) + "\n")
+        if name not in WITH_VISION:
+            record_answers(name, folder, config)
         architecture = architecture_of(checkpoint.config)
         lines = [
             json.dumps({"arch": architecture, "tp": tp, "ep": ep, "digest": digest(checkpoint, architecture, tp, ep, False)})

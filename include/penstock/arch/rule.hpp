@@ -48,9 +48,11 @@ struct rule {
   std::array<std::string_view, 3> to{std::string_view(), std::string_view(), std::string_view()};
   std::array<bound, 2> each{};  ///< of the layer wildcard and of the expert wildcard
   dim n, k, inner;              ///< [n, k] of a linear; [n, k, inner] of a tensor, 1 where it has fewer dimensions
+  std::array<dim, 2> more{};    ///< of a tensor of four or five dimensions, the last ones
   u8 rank = 2;                  ///< dimensions of a tensor
   dim heads;                    ///< for the splits by heads
   dim vocab_unit;               ///< rows are padded to a multiple of it; zero: to a multiple of the ranks
+  dim share_unit;               ///< not zero: each rank has a multiple of it, the last ones zeros behind the end
   dim only_if, not_if;          ///< config flags: a number that is (not) zero
   bool conditional = false;     ///< does `only_if` count?
   dim bias_if;
@@ -90,6 +92,10 @@ struct rule {
   /// @param unit  rows are padded with zeros to a multiple of it; 0: to a multiple of the ranks
   constexpr rule by_vocab(dim unit = 64) const {
     return with([&](rule& r) { r.how = split::by_vocab, r.over = rank_group::vocab, r.vocab_unit = unit; });
+  }
+  /// What the ranks cannot share equally they share rounded up to a multiple of `unit`, with zeros behind the end.
+  constexpr rule padded(dim unit = 1) const {
+    return with([&](rule& r) { r.share_unit = unit; });
   }
   constexpr rule by_heads(dim count) const {
     return with([&](rule& r) { r.how = split::by_heads, r.heads = count; });

@@ -48,7 +48,7 @@ struct call_site {
   }
 };
 
-/// One tensor, by its full name: [n], [n, k] or [n, k, inner].
+/// One tensor, by its full name: [n], [n, k], [n, k, inner], and up to five dimensions.
 constexpr rule tensor(std::string_view name, dim n, call_site at = call_site::here()) {
   rule r;
   r.path[3] = name, r.n = n, r.k = 1, r.inner = 1, r.rank = 1, r.line = at.line, r.file = at.file;
@@ -61,6 +61,15 @@ constexpr rule tensor(std::string_view name, dim n, dim k, call_site at = call_s
 constexpr rule tensor(std::string_view name, dim n, dim k, dim inner, call_site at = call_site::here()) {
   auto r = tensor(name, n, k, at);
   return r.inner = inner, r.rank = 3, r;
+}
+constexpr rule tensor(std::string_view name, dim n, dim k, dim inner, dim fourth, call_site at = call_site::here()) {
+  auto r = tensor(name, n, k, inner, at);
+  return r.more[0] = fourth, r.rank = 4, r;
+}
+constexpr rule tensor(std::string_view name, dim n, dim k, dim inner, dim fourth, dim fifth,
+                      call_site at = call_site::here()) {
+  auto r = tensor(name, n, k, inner, fourth, at);
+  return r.more[1] = fifth, r.rank = 5, r;
 }
 /// A linear layer [n, k], by its module's name: the quant scheme appends `.weight`, its scales and the bias.
 constexpr rule linear(std::string_view module, dim n, dim k, call_site at = call_site::here()) {
@@ -158,6 +167,13 @@ constexpr auto either(Ways const&... ways) {
   (mark(detail::count_of<Ways>), ...);
   return all;
 }
+/// The first or the last pipeline stage has the rules inside.
+template <class... Rules>
+constexpr auto on_stage(stage s, Rules const&... r) {
+  auto g = rules(r...);
+  for (auto& one : g.list) one.at = s;
+  return g;
+}
 /// The rules inside are divided over this group of ranks.
 template <class... Rules>
 constexpr auto shared_by(rank_group group, Rules const&... r) {
@@ -176,6 +192,18 @@ constexpr auto under(std::string_view prefix, Rules g) {
 template <class Rules>
 constexpr auto stored_under(std::string_view prefix, Rules g) {
   for (auto& one : g.list) one.path[0] = prefix;
+  return g;
+}
+/// The same rules for a file in which names that begin with `begin.` begin with `instead.`; the parameters keep theirs.
+template <class Rules>
+constexpr auto stored_as(std::string_view begin, std::string_view instead, Rules g) {
+  for (auto& one : g.list) {
+    auto& name = one.path[!one.path[1].empty() ? 1 : !one.path[2].empty() ? 2 : 3];
+    if (!name.starts_with(begin) || name.size() <= begin.size() || name[begin.size()] != '.') continue;
+    if (one.to[2].empty()) one.to[2] = one.path[3];
+    name.remove_prefix(begin.size() + 1);
+    one.path[0] = instead;
+  }
   return g;
 }
 /// The parameters of the rules inside are called so: `name` and their own, without layer.

@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <optional>
+#include <vector>
 
 #include <penstock/core/bytes.hpp>
 
@@ -21,6 +22,13 @@ struct layer_range {
   constexpr bool operator==(layer_range const&) const = default;
 };
 
+/// Which experts lie in the slots of each block of ranks: an expert may have several, in one block or in many.
+struct expert_table {
+  std::optional<u32> layer{};              ///< by its number in the checkpoint; none: every layer that has no own table
+  std::vector<std::vector<u32>> blocks{};  ///< of each of the ep blocks, the experts in the order of its slots
+  bool operator==(expert_table const&) const = default;
+};
+
 /// How the ranks divide the model, and which of them this one is: `topology{.tp = 8, .rank = 3}`.
 ///
 /// There are tp * pp ranks, rank = pp_rank * tp + tp_rank. `ep` divides `tp`: experts are spread over ep blocks of
@@ -34,8 +42,10 @@ struct topology {
   u32 rank = 0;
   /// A group that is not the tensor-parallel one, by `rank_group`.
   std::array<std::optional<group_place>, 5> groups{};
-  /// The layers of this rank's stage, where the stages are not as equal as can be.
-  std::optional<layer_range> layers{};
+  /// How many layers each pipeline stage has, where they are not as equal as can be.
+  std::vector<u32> stage_layers{};
+  /// Where experts lie, where not each once and in equal blocks; at most one table for a layer.
+  std::vector<expert_table> experts{};
 
   constexpr u32 ranks() const noexcept { return tp * pp; }
   constexpr group_place of(rank_group g) const noexcept {
@@ -49,8 +59,13 @@ struct topology {
   constexpr bool last_stage() const noexcept { return stage().rank + 1 == pp; }
   /// Of the layers [all.first, all.end), those of this rank's stage.
   constexpr layer_range layers_here(layer_range all) const noexcept {
-    if (layers) return *layers;
-    u32 const each = (all.end - all.first) / pp, more = (all.end - all.first) % pp, at = stage().rank, even = pp - more;
+    u32 const at = stage().rank;
+    if (!stage_layers.empty()) {
+      u32 begin = all.first;
+      for (u32 i = 0; i < at; ++i) begin += stage_layers[i];
+      return {begin, begin + stage_layers[at]};
+    }
+    u32 const each = (all.end - all.first) / pp, more = (all.end - all.first) % pp, even = pp - more;
     u32 const first = all.first + at * each + (at > even ? at - even : 0);
     return {first, first + each + (at >= even)};
   }

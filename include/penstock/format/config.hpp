@@ -28,9 +28,12 @@ PENSTOCK_BEGIN
 ///   tie_word_embeddings   true where model_type, also the text config's, begins with "gemma"; else false
 ///   attention_bias, mlp_bias   false
 ///   q_lora_rank, n_shared_experts, first_k_dense_replace, num_nextn_predict_layers, use_qk_norm   0
+///   vision_config.in_channels  3
 /// What no file has, for maps to speak of:
 ///   layers_with_mtp            num_hidden_layers + num_nextn_predict_layers
 ///   shared_intermediate_size   moe_intermediate_size * n_shared_experts
+///   vision_config.merged_size  a vision tower's width * spatial_merge_size squared
+///   vision_config.deepstack_layers   how many deepstack_visual_indexes there are
 ///   router_has_bias            is topk_method noaux_tc? where it is not said: is this a DeepseekV3ForCausalLM?
 class model_config {
  public:

@@ -165,6 +165,14 @@ PENSTOCK_INLINE std::optional<u64> model_config::left_out(std::string_view key) 
   for (std::string_view zero : {"attention_bias", "mlp_bias", "q_lora_rank", "n_shared_experts",
                                 "first_k_dense_replace", "num_nextn_predict_layers", "use_qk_norm"})
     if (key == zero) return 0;
+  if (key == "vision_config.in_channels") return 3;
+  if (key == "vision_config.deepstack_layers") return numbers("vision_config.deepstack_visual_indexes").size();
+  if (key == "vision_config.merged_size") {
+    auto const embed = number("vision_config.embed_dim"), width = embed ? embed : number("vision_config.hidden_size");
+    auto const merge = number("vision_config.spatial_merge_size");
+    return width && merge && *width < 1u << 20 && *merge < 1u << 10 ? std::optional{*width * *merge * *merge}
+                                                                    : std::nullopt;
+  }
   if (key == "layers_with_mtp") {
     auto const layers = number("num_hidden_layers"), draft = number("num_nextn_predict_layers");
     return layers && draft ? std::optional{*layers + *draft} : std::nullopt;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <penstock/model/open.hpp>
+#include <penstock/pipeline/compare_stored.hpp>
 #include <penstock/pipeline/executor.hpp>
 #include <penstock/pipeline/policies.hpp>
 #include <penstock/plan/make_plan.hpp>
@@ -106,6 +107,18 @@ class pipeline {
     if (!p) return p;
     if (auto same = same_parameters(before, *p); !same) return std::move(same).error();
     return p;
+  }
+
+  /// Reads what the checkpoint stores twice or only describes, which no load needs, and compares it: a tied head that is
+  /// stored all the same, the sizes of packed linears. Of `request` only arch and quant count.
+  /// @errors as plan; config: something differs; and those of the storage
+  [[nodiscard]] result<comparison> check(model_type const& m, plan_request const& request = {},
+                                         std::stop_token stop = {}) {
+    auto const map = choose_map(maps(), m.config, request.arch);
+    if (!map) return map.error();
+    auto const again = find_stored_again(m.weights, m.config, *map, request.quant);
+    if (!again) return again.error();
+    return compare_stored(storage_, std::span{std::as_const(*m.objects)}, m.weights, *again, std::move(stop));
   }
 
   /// Runs a plan: returns when every parameter is complete, or with the first error after everything is quiet.

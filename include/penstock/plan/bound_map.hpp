@@ -126,9 +126,11 @@ inline result<bound_map> bound_map::bind(map_view const& map, model_config const
         b.lo[w] = r.each[w].lo.value(number);
         b.hi[w] = r.path[w + 1].empty() ? 1 : r.each[w].hi.value(number);
       }
-      b.n = r.n.value(number), b.k = r.k.value(number), b.inner = r.inner.value(number);
+      b.n = r.n.value(number), b.k = r.k.value(number);
+      for (unsigned d = 2; d < r.rank; ++d) b.further.push_back((d == 2 ? r.inner : r.more[d - 3]).value(number));
       b.slices = r.slices.value(number);
       b.heads = r.heads.value(number), b.vocab_unit = r.vocab_unit.value(number);
+      b.share_unit = r.share_unit.value(number);
       b.head = r.step.head.value(number), b.first = r.step.first.value(number), b.taken = r.step.count.value(number);
       b.bias = r.has_bias && r.bias_if.value(number);
     }

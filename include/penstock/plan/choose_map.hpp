@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <set>
 #include <span>
 #include <string>
@@ -35,7 +36,9 @@ struct map_choices<arch::any_of<Archs...>, Quant> {
 
 inline std::string names_of(std::span<map_choice const> from) {
   std::string s;
-  for (auto const& c : from) s += (s.empty() ? "" : ", ") + std::string{c.map.arch_name()};
+  std::string_view before;  // maps of one name stand together
+  for (auto const& c : from)
+    if (c.map.arch_name() != before) s += (s.empty() ? "" : ", ") + std::string{before = c.map.arch_name()};
   return s;
 }
 }  // namespace detail
@@ -46,22 +49,26 @@ constexpr std::span<map_choice const> maps_of() noexcept {
   return detail::map_choices<Arch, Quant>::list;
 }
 
-/// The map with the name `wanted`; where that is empty, the one for config.json's architecture.
+/// The map with the name `wanted`; where that is empty, the one for config.json's architecture. Of several with one name
+/// the one for config.json's architecture, else the first.
 ///
 /// @errors usage: no map of that name; config: no map for the architecture, or config.json names none
 inline result<map_view> choose_map(std::span<map_choice const> from, model_config const& config,
                                    std::string_view wanted = {}) {
+  auto const found = config.architecture();
+  auto const is_for_it = [&](map_choice const& c) {
+    return std::find(c.classes.begin(), c.classes.end(), found) != c.classes.end();
+  };
   if (!wanted.empty()) {
-    for (auto const& c : from)
-      if (c.map.arch_name() == wanted) return c.map;
+    for (bool const any : {false, true})
+      for (auto const& c : from)
+        if (c.map.arch_name() == wanted && (any || is_for_it(c))) return c.map;
     return error{error_kind::usage, "expected one of the architectures " + detail::names_of(from) + ", found \"" +
                                         std::string{wanted} + "\""};
   }
   if (from.size() == 1 && from[0].classes.empty()) return from[0].map;
-  auto const found = config.architecture();
   for (auto const& c : from)
-    for (auto const& name : c.classes)
-      if (name == found) return c.map;
+    if (is_for_it(c)) return c.map;
   if (found.empty())
     return error{error_kind::config, std::string{"expected \"architectures\" in config.json, found "} +
                                          (config.empty() ? "no config.json" : "none") +

@@ -8,23 +8,24 @@ PENSTOCK_BEGIN
 namespace detail {
 /// Which box of a checkpoint tensor goes where in its parameter, in stored elements. Computed once for a table line.
 struct landing {
-  unsigned axes = 0;                        ///< 1 or 2; further dimensions are `inner`
+  unsigned axes = 0;                        ///< 1 or 2; more are `further`
   std::array<u64, 2> stored_extents{1, 1};  ///< of the tensor, as it must be in the file
   std::array<extent, 2> source{};           ///< what this rank takes of it; of its rows, those of the first block
   std::array<u64, 2> first{};               ///< where that begins in the parameter
   std::array<u64, 2> local{};               ///< what this piece occupies there; more than it takes: zeros
   std::array<u64, 2> parameter_extents{1, 1};
   std::array<u64, 2> unit{};  ///< elements of N and of K under one stored element; 0: it runs not along that axis
-  u64 inner = 1;
+  shape further{};
+  u64 inner = 1;   ///< elements of the further dimensions
   u64 slices = 0;  ///< boxes of these extents in one tensor, one for each expert; 0: one, and no such dimension
   u64 blocks = 1;  ///< equal row blocks of the tensor, from each of which the rank takes the same rows
 
   /// The tensor's shape.
-  shape stored_shape(unsigned rank) const noexcept {
+  shape stored_shape() const noexcept {
     shape s;
     if (slices) s.push_back(slices);
     for (unsigned d = 0; d < axes; ++d) s.push_back(stored_extents[d]);
-    if (rank == 3) s.push_back(inner);
+    for (auto const e : further.extents()) s.push_back(e);
     return s;
   }
 };
@@ -54,7 +55,8 @@ inline result<landing> land(bound_map const& m, std::size_t line, quant::part co
     l.axes = 1, l.source[0] = {0, 1}, l.first[0] = r.piece, l.local[0] = 1, l.parameter_extents[0] = r.pieces;
     return l;
   }
-  l.inner = r.rank == 3 ? m.bound_of(line).inner : 1;
+  l.further = m.bound_of(line).further;
+  l.inner = l.further.elements().value_or(~u64{});
   l.slices = m.bound_of(line).slices, l.blocks = r.blocks;
   std::optional<error> missing;
   auto number = [&](char const* key) -> u64 {

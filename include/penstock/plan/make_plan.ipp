@@ -1,5 +1,7 @@
 #pragma once
+#include <algorithm>
 #include <chrono>
+#include <span>
 
 #include <penstock/core/hash.hpp>
 #include <penstock/core/separate.hpp>
@@ -8,6 +10,7 @@
 
 #include <penstock/plan/planner.ipp>
 #include <penstock/plan/planner_derived.hpp>
+#include <penstock/plan/planner_padding.hpp>
 
 PENSTOCK_BEGIN
 namespace detail {
@@ -35,6 +38,14 @@ PENSTOCK_INLINE u64 hash_of_inputs(checkpoint const& weights, model_config const
   }
   for (u64 const n : {at.tp, at.ep, at.pp}) number(n);
   for (auto const& g : at.groups) number(g ? g->size : 0);
+  for (u32 const n : at.stage_layers) number(n);
+  for (auto const& t : at.experts) {
+    number(t.layer ? u64{*t.layer} + 1 : 0);
+    for (auto const& block : t.blocks) {
+      number(block.size());
+      for (u32 const e : block) number(e);
+    }
+  }
   for (u64 const n : {o.memory_limit.count, o.slot.count, u64{o.lanes}, o.storage.gap.count, u64{o.rotate}}) number(n);
   return hash;
 }
@@ -54,6 +65,11 @@ PENSTOCK_INLINE result<void> check_topology(topology const& at) {
     if (g && (!g->size || g->rank >= g->size))
       return no("a place inside its group of ranks",
                 "rank " + std::to_string(g->rank) + " of " + std::to_string(g->size));
+  if (!at.stage_layers.empty() &&
+      (at.stage_layers.size() != at.pp || std::count(at.stage_layers.begin(), at.stage_layers.end(), 0u)))
+    return no("at least one layer for each of " + std::to_string(at.pp) + " pipeline stages",
+              "numbers of layers for " + std::to_string(at.stage_layers.size()) +
+                  (at.stage_layers.size() == at.pp ? ", and a zero among them" : ""));
   return {};
 }
 
@@ -143,7 +159,10 @@ PENSTOCK_INLINE result<plan> make_plan(checkpoint const& weights, model_config c
   p.memory = *memory;
   detail::read_packer pack{p, p.memory.slot, o.storage.gap};
   pack.reserve(transfers);
-  for (auto const& t : transfers) pack.add(t);
+  for (std::size_t i = 0, end = 0; i < transfers.size(); i = end) {
+    for (end = i + 1; end < transfers.size() && transfers[i].same_bytes(transfers[end]);) ++end;
+    pack.add(transfers[i], std::span{transfers}.subspan(i + 1, end - i - 1));
+  }
   pack.finish();
   p.discarded = p.read - p.needed;
   if (auto r = detail::every_byte_once(p); !r) return std::move(r).error();

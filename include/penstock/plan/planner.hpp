@@ -6,6 +6,7 @@
 
 #include <penstock/format/checkpoint.hpp>
 #include <penstock/plan/landing.hpp>
+#include <penstock/plan/rank_experts.hpp>
 #include <penstock/plan/reads.hpp>
 #include <penstock/plan/schemes.hpp>
 
@@ -36,7 +37,8 @@ class planner {
     std::vector<std::optional<line_part>> by_scheme{};  ///< nothing: the scheme has no such part, or it is not wanted
     u32 family = 0;
     u64 first_layer = 0, layers = 1, experts = 1;
-    std::vector<bool> seen{};  ///< by layer and expert
+    std::vector<bool> seen{};                   ///< by layer and expert
+    std::vector<rank_experts const*> placed{};  ///< of a stacked parameter: by layer, or one for all layers
   };
   /// The parameters that a line writes, one for each layer, together with the other pieces of them.
   struct family {
@@ -63,7 +65,11 @@ class planner {
   std::string scheme_of(std::size_t line, u64 layer) const;
   /// Can every tensor of the model be shared like this?
   bool lands(topology const& at) const;
-  extent experts_here(u64 count) const noexcept;
+  result<void> place_experts(std::size_t line);
+  rank_experts const& experts_at(std::size_t line, u64 layer) const noexcept {
+    auto const& all = lines_[line].placed;
+    return *all[all.size() == 1 ? 0 : layer];
+  }
   error_context context_of(checkpoint_tensor const& t) const {
     error_context c;
     c.uri = weights_.uri, c.tensor = t.name, c.range = t.where;
@@ -102,6 +108,7 @@ class planner {
   std::vector<std::size_t> order_;  ///< lines in the order of the map
   std::vector<hit> hits_;           ///< for each tensor
   std::vector<family> families_;
+  std::map<std::pair<expert_table const*, u64>, rank_experts> experts_;  ///< by table and number of experts
   layer_range stage_layers_;
   std::vector<u32> giver_;  ///< for each parameter, the tensor that gave it its dtype
   std::vector<transfer> transfers_;

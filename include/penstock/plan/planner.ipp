@@ -7,11 +7,25 @@ PENSTOCK_BEGIN
 namespace detail {
 inline constexpr u32 no_tensor = ~u32{};
 
-PENSTOCK_INLINE extent planner::experts_here(u64 count) const noexcept {
-  auto const block = at_.expert_block();
-  u64 const each = count / block.size, more = count % block.size;
-  return {block.rank * each + std::min<u64>(block.rank, more),
-          each + (block.rank < more)};  // the first blocks own one more
+/// Finds the slots of the experts of each layer of a line. @errors plan
+PENSTOCK_INLINE result<void> planner::place_experts(std::size_t line) {
+  auto& l = lines_[line];
+  u64 const count = experts_of(line), layers = at_.experts.empty() ? 1 : l.layers;
+  for (u64 layer = 0; layer < layers; ++layer) {
+    if (layers > 1 && !map_.in_layer(line, l.first_layer + layer)) {
+      l.placed.push_back(nullptr);  // it has none
+      continue;
+    }
+    std::pair const key{table_for(at_, l.first_layer + layer), count};
+    auto found = experts_.find(key);
+    if (found == experts_.end()) {
+      auto made = experts_of_rank(at_, key.first, count);
+      if (!made) return std::move(made).error();
+      found = experts_.emplace(key, *std::move(made)).first;
+    }
+    l.placed.push_back(&found->second);
+  }
+  return {};
 }
 
 PENSTOCK_INLINE error planner::unknown(checkpoint_tensor const& t) const {
@@ -81,9 +95,8 @@ PENSTOCK_INLINE result<void> planner::land_lines() {
     auto& l = lines_[i];
     l.first_layer = b.lo[0], l.layers = b.count(0), l.experts = b.count(1);
     if (!r.live() || !l.layers || !l.experts) continue;
-    if (u64 const experts = experts_of(i); r.stacked && experts < at_.ep)
-      return error{error_kind::plan, "expected an ep of at most " + std::to_string(experts) +
-                                         ", the number of experts, found ep " + std::to_string(at_.ep)};
+    if (r.stacked)
+      if (auto placed = place_experts(i); !placed) return placed;
     bool any = false;
     for (u8 const scheme : schemes_.used_by(map.lines()[i].rule)) {
       l.by_scheme.resize(map.schemes().size());
@@ -104,6 +117,11 @@ PENSTOCK_INLINE result<void> planner::land_lines() {
     if (fresh) families_.push_back({i, {}, {}});
     l.family = found->second;
   }
+  for (auto const& t : at_.experts)
+    if (std::none_of(experts_.begin(), experts_.end(), [&](auto const& used) { return used.first.first == &t; }))
+      return error{error_kind::plan, "expected at most one table of experts for a layer that has experts, found " +
+                                         (t.layer ? "another for layer " + std::to_string(*t.layer)
+                                                  : std::string{"one more for all layers"})};
   return {};
 }
 
@@ -121,12 +139,12 @@ PENSTOCK_INLINE result<void> planner::find_layers() {
   if (at_.pp > 1 && at_.pp > count)
     return error{error_kind::plan, "expected a pp of at most " + std::to_string(count) +
                                        ", the number of layers, found pp " + std::to_string(at_.pp)};
+  u64 divided = 0;
+  for (u32 const n : at_.stage_layers) divided += n;
+  if (!at_.stage_layers.empty() && divided != count)
+    return error{error_kind::plan, "expected pipeline stages of " + std::to_string(count) +
+                                       " layers together, which the model has, found " + std::to_string(divided)};
   stage_layers_ = at_.layers_here(all);
-  if (stage_layers_.first > stage_layers_.end || stage_layers_.first < all.first || stage_layers_.end > all.end)
-    return error{error_kind::plan, "expected layers within [" + std::to_string(all.first) + ", " +
-                                       std::to_string(all.end) + ") for this rank's stage, found [" +
-                                       std::to_string(stage_layers_.first) + ", " + std::to_string(stage_layers_.end) +
-                                       ")"};
   return {};
 }
 
@@ -140,12 +158,12 @@ PENSTOCK_INLINE std::string planner::tied_to(std::string_view name) const {
   return {};
 }
 
-/// First the parameters of no layer, then layer by layer, in the order of the map.
+/// First the parameters of no layer of the model, then layer by layer, in the order of the map.
 PENSTOCK_INLINE result<void> planner::number_parameters() {
   u64 layers = 0;
+  auto const layered = [](arch::rule const& r) { return !r.path[1].empty() && r.at == arch::stage::of_layer; };
   for (auto const& f : families_)
-    if (!map_.rule_of(f.line).path[1].empty())
-      layers = std::max(layers, lines_[f.line].first_layer + lines_[f.line].layers);
+    if (layered(map_.rule_of(f.line))) layers = std::max(layers, lines_[f.line].first_layer + lines_[f.line].layers);
   auto add = [&](family& f, u64 layer, layer_id in) {
     auto const& r = map_.rule_of(f.line);
     auto const& l = lines_[f.line];
@@ -159,20 +177,21 @@ PENSTOCK_INLINE result<void> planner::number_parameters() {
     auto const& w = part->where;
     parameter p;
     p.name = f.tied_name.empty() ? filled_in(pattern.view(), l.first_layer + layer, 0) : f.tied_name;
-    if (r.stacked) p.shape.push_back(experts_here(experts_of(f.line)).count);
+    if (r.stacked) p.shape.push_back(experts_at(f.line, layer).count());
     for (unsigned d = 0; d < w.axes; ++d) p.shape.push_back(w.parameter_extents[d]);
-    if (r.rank == 3) p.shape.push_back(w.inner);
+    for (auto const e : w.further.extents()) p.shape.push_back(e);
     p.layer = in;
     p.id = param_id{static_cast<u32>(plan_.parameters.size())};
     plan_.parameters.push_back(std::move(p));
   };
-  for (auto& f : families_)
-    if (map_.rule_of(f.line).path[1].empty()) add(f, 0, layer_id{static_cast<u32>(layers)});
+  for (auto& f : families_)  // those of a vision tower's layers, too
+    for (u64 layer = 0; !layered(map_.rule_of(f.line)) && layer < lines_[f.line].layers; ++layer)
+      add(f, layer, layer_id{static_cast<u32>(layers)});
   for (u64 layer = 0; layer < layers; ++layer)
     for (auto& f : families_) {
       auto const& l = lines_[f.line];
       auto const& r = map_.rule_of(f.line);
-      if (r.path[1].empty() || layer < l.first_layer || layer >= l.first_layer + l.layers) continue;
+      if (!layered(r) || layer < l.first_layer || layer >= l.first_layer + l.layers) continue;
       if (l.layers > 1 && r.to[1].empty()) {
         auto const name = arch::target_of(r, map_.suffix_of(f.line));
         return error{error_kind::plan, "expected one layer for parameter \"" + std::string{name.view()} +
@@ -196,7 +215,7 @@ PENSTOCK_INLINE result<void> planner::check(checkpoint_tensor const& t, line_par
                                   ? " (quantisation of this module: " + scheme_of(line, layer) + ")"
                                   : ""),
                          std::string{name_of(t.type)});
-  auto const expected = part.where.stored_shape(map_.rule_of(line).rank);
+  auto const expected = part.where.stored_shape();
   if (part.landed && !(t.shape == expected))
     return contradiction(t, "shape " + to_string(expected) + " by config.json", to_string(t.shape));
   return {};
@@ -206,14 +225,8 @@ PENSTOCK_INLINE result<void> planner::check(checkpoint_tensor const& t, line_par
 PENSTOCK_INLINE result<void> planner::take(checkpoint_tensor const& t, landing const& w, hit const& h) {
   auto const& l = lines_[h.line];
   auto const& r = map_.rule_of(h.line);
-  u64 expert = h.index[1];  // of the parameter
-  extent slices{0, 1};      // of the tensor
-  if (r.stacked) {
-    auto const mine = experts_here(experts_of(h.line));
-    if (w.slices) slices = mine, expert = 0;
-    else if (expert < mine.first || expert - mine.first >= mine.count) return {};
-    else expert -= mine.first;
-  }
+  auto const* experts = r.stacked ? &experts_at(h.line, layer_of(h)) : nullptr;
+  if (experts && !w.slices && experts->of(h.index[1]).empty()) return {};  // of other ranks
   u32 const number = families_[l.family].parameters[layer_of(h)];
   if (number == no_parameter) return {};  // of another stage
   auto& p = plan_.parameters[number];
@@ -241,25 +254,27 @@ PENSTOCK_INLINE result<void> planner::take(checkpoint_tensor const& t, landing c
   x.object = t.shard, x.to = p.id, x.width = width_bits / 8;
   u64 const parameter_row = (flat ? w.parameter_extents[0] : w.parameter_extents[1]) * bits / 8;
   x.from = t.where.first.count + shift_bits / 8, x.at = to_bits / 8, x.row = parameter_row;
-  if (flat) {
-    x.at += expert * parameter_row;
-  } else {
+  if (!flat) {
     x.rows = w.source[0].count;
     x.from_pitch = row_bits / 8, x.at_pitch = parameter_row;
     x.from += w.source[0].first * x.from_pitch;
-    x.at += (w.first[0] + expert * w.parameter_extents[0]) * parameter_row;
+    x.at += w.first[0] * parameter_row;
   }
-  if (!x.width || !x.rows || !slices.count) return {};
+  if (!x.width || !x.rows) return {};
   ++plan_.tensors;
   u64 const from_bits = flat ? bits : row_bits, at_bits = flat ? bits : parameter_row * 8;  // of a row
-  for (u64 slice = 0; slice < slices.count; ++slice)
+  auto const put = [&](u64 slice, u64 slot) {
     for (u64 block = 0; block < w.blocks; ++block) {
       auto y = x;
       u64 const stored = w.stored_extents[0];
-      y.from += ((slices.first + slice) * stored + block * (stored / w.blocks)) * from_bits / 8;
-      y.at += (slice * w.parameter_extents[0] + block * w.local[0]) * at_bits / 8;
+      y.from += (slice * stored + block * (stored / w.blocks)) * from_bits / 8;
+      y.at += (slot * w.parameter_extents[0] + block * w.local[0]) * at_bits / 8;
       transfers_.push_back(y);
     }
+  };
+  if (!experts) return put(0, 0), result<void>{};
+  for (u64 slice = 0; slice < std::max<u64>(1, w.slices); ++slice)
+    for (u32 const slot : experts->of(w.slices ? slice : h.index[1])) put(slice, slot);
   return {};
 }
 
@@ -323,28 +338,6 @@ PENSTOCK_INLINE result<void> planner::nothing_is_missing() const {
                    std::string{map_.map().arch_name()} + ", found none of that name: " + names +
                    (missing > most ? ", ..." : "") + "; the checkpoint is incomplete, or not of this architecture",
                {weights_.uri, {}, {}, 0, 0, {}, {}, -1}};
-}
-
-/// What a rank holds beyond the rows of the checkpoint (a padded vocabulary) is zeros.
-PENSTOCK_INLINE void planner::add_padding() {
-  for (auto const i : order_) {
-    auto const& l = lines_[i];
-    for (u64 layer = 0; !l.by_scheme.empty() && layer < l.layers; ++layer) {
-      auto const* part = part_at(i, layer);
-      if (!part || part->where.local[0] == part->where.source[0].count) continue;
-      u32 const number = families_[l.family].parameters[layer];
-      if (number == no_parameter) continue;
-      auto const& w = part->where;
-      auto& p = plan_.parameters[number];
-      transfer z;
-      z.to = p.id;
-      z.row = (w.axes < 2 ? w.parameter_extents[0] : w.parameter_extents[1]) * w.inner * bits_of(p.type) / 8;
-      u64 const unit = w.axes < 2 ? w.inner * bits_of(p.type) / 8 : z.row;  // of one element along the padded axis
-      z.width = (w.local[0] - w.source[0].count) * unit;
-      z.at = (w.first[0] + w.source[0].count) * unit;
-      transfers_.push_back(z);
-    }
-  }
 }
 
 PENSTOCK_INLINE void planner::add_aliases() {

@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include <penstock/plan/plan.hpp>
@@ -23,18 +24,25 @@ struct transfer {
     if (t.rows == 1) t.from_pitch = t.at_pitch = t.width;
     return t;
   }
+  /// Are the same bytes of a file to be laid out alike, in another place? Then they are read once.
+  constexpr bool same_bytes(transfer const& o) const noexcept {
+    return object != no_object && object == o.object && from == o.from && width == o.width && rows == o.rows &&
+           row == o.row && (rows == 1 || (from_pitch == o.from_pitch && at_pitch == o.at_pitch));
+  }
 };
 
 /// Packs transfers into reads of at most a slot: neighbours are joined over small gaps, large ones are cut, at whole rows
-/// where a row fits a slot. Transfers come ordered by object and offset and do not overlap.
+/// where a row fits a slot. Transfers come ordered by object and offset; bytes that overlap are read again.
 class read_packer {
  public:
   /// @param gap  two boxes closer than this are read as one
   read_packer(plan& into, bytes slot, bytes gap) : plan_(into), slot_(slot.count), gap_(gap.count) {}
 
-  void add(transfer const& whole) {
+  /// @param also  other places of the same bytes
+  void add(transfer const& whole, std::span<transfer const> also = {}) {
     auto t = whole.joined();
     if (!t.width || !t.rows) return;
+    first_at_ = t.at, also_ = also;
     if (by_row(t)) {
       for (u64 i = 0; i < t.rows; ++i) {
         if (i == 1) i += add_apart(t);
@@ -74,11 +82,9 @@ class read_packer {
     auto const width = static_cast<u32>(t.width);
     for (u64 i = 1; i <= n; ++i) {
       auto const copy = static_cast<u32>(plan_.copies.size());
-      plan_.reads.push_back({t.object, width, t.from + i * t.from_pitch, copy, copy + 1});
-      plan_.copies.push_back(
-          {.to = index_of(t.to), .width = width, .from_pitch = width, .at_pitch = width, .at = t.at + i * t.at_pitch});
+      put({.to = index_of(t.to), .width = width, .from_pitch = width, .at_pitch = width, .at = t.at + i * t.at_pitch});
+      plan_.reads.push_back({t.object, width, t.from + i * t.from_pitch, copy, static_cast<u32>(plan_.copies.size())});
     }
-    plan_.parameters[index_of(t.to)].pieces += static_cast<u32>(n);
     plan_.needed += bytes{n * width}, plan_.read += bytes{n * width}, plan_.requests += n;
     return n;
   }
@@ -142,9 +148,18 @@ class read_packer {
     c.from_pitch = static_cast<u32>(pitch);
     c.at = t.at, c.at_pitch = static_cast<u32>(rows > 1 ? t.at_pitch : width);
     read_.size = static_cast<u32>(from + (rows - 1) * pitch + width);
+    put(c);
+    if (t.object != no_object) plan_.needed += bytes{rows * width};
+  }
+  void put(plan_copy c) {
     plan_.copies.push_back(c);
     ++plan_.parameters[c.to].pieces;
-    if (t.object != no_object) plan_.needed += bytes{rows * width};
+    u64 const into = c.at - first_at_;
+    for (auto const& other : also_) {
+      c.to = index_of(other.to), c.at = other.at + into;
+      plan_.copies.push_back(c);
+      ++plan_.parameters[c.to].pieces;
+    }
   }
   void close() {
     if (!open_) return;
@@ -156,6 +171,8 @@ class read_packer {
 
   plan& plan_;
   u64 slot_, gap_;
+  u64 first_at_ = 0;  // of the transfer that is being added
+  std::span<transfer const> also_{};
   plan_read read_{};
   bool open_ = false;
 };

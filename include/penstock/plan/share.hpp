@@ -4,6 +4,7 @@
 
 #include <penstock/arch/rule.hpp>
 #include <penstock/core/result.hpp>
+#include <penstock/core/shape.hpp>
 
 PENSTOCK_BEGIN
 namespace detail {
@@ -26,9 +27,10 @@ struct bound_rule {
   std::array<u64, 2> lo{}, hi{};  ///< values of the layer and of the expert wildcard; [0, 1) where there is none
   /// How many layers (0) or experts (1) there are.
   constexpr u64 count(unsigned wildcard) const noexcept { return hi[wildcard] - std::min(lo[wildcard], hi[wildcard]); }
-  u64 n = 1, k = 1, inner = 1;
-  u64 slices = 0;  ///< experts in one tensor
-  u64 heads = 0, vocab_unit = 0;
+  u64 n = 1, k = 1;
+  shape further{};  ///< extents of a tensor beyond those
+  u64 slices = 0;   ///< experts in one tensor
+  u64 heads = 0, vocab_unit = 0, share_unit = 0;
   u64 head = 0, first = 0, taken = 0;  ///< of what is derived: rows of a head, and which of them
 };
 
@@ -72,6 +74,11 @@ inline result<share> share_of(arch::rule const& r, bound_rule const& b, quant::a
     return error{error_kind::config, "config.json: expected \"" + std::string{key ? key : "heads"} +
                                          "\" to divide the " + std::to_string(length) + " rows of " +
                                          std::string{name.view()} + ", found " + std::to_string(units)};
+  }
+  if (!by_heads && b.share_unit) {
+    u64 const each = up_to((length + at.size - 1) / at.size, b.share_unit);
+    u64 const lo = std::min(length, each * at.rank), hi = std::min(length, lo + each);
+    return share{{lo, hi - lo}, each};
   }
   u64 const width = length / (units ? units : 1);
   if (r.how == split::by_kv_heads && at.size > units && at.size % units == 0)

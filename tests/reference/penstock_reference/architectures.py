@@ -6,7 +6,7 @@ import struct
 
 from .parameter import Parameter, whole
 from .quantization import dequantised
-from .rank import Rank, share
+from .rank import Layout, Rank, of_group, share
 
 
 def as_stored(mine):
@@ -57,6 +57,7 @@ def heads_of_rank(mine, heads, kv_heads):
     return q, (rank // ranks_a_head, 1)
 
 
+@of_group("attention")
 def grouped_queries(mine, layer, qkv_bias, o_bias):
     hidden, (heads, kv_heads, head_dim) = mine.config["hidden_size"], heads_of(mine.config)
     q, kv = heads_of_rank(mine, heads, kv_heads)
@@ -200,6 +201,75 @@ def glm4_moe(mine):
     mine.finish()
 
 
+def text_of(config):
+    """The language model's config: what the top says, and the nested one where that says nothing."""
+    return {**config.get("text_config", {}), **config}
+
+
+@of_group("vision")
+def vision_tower(mine, kind):
+    """The first of the vision linears of a block are cut by rows, the second by columns; norms and patches are whole."""
+    v = mine.config["vision_config"]
+    width = v["embed_dim"] if kind == 2 else v["hidden_size"]
+    out = v["hidden_size"] if kind == 2 else v["out_hidden_size"]
+    between = v["mlp_ratio"] * width if kind == 2 else v["intermediate_size"]
+    merged = width * v["spatial_merge_size"] ** 2
+    heads = share("vision heads", v["num_heads"], mine.tp, mine.rank)
+    each = width // v["num_heads"]
+
+    def norm(name, size, bias):
+        yield mine.whole(name + ".weight", size)
+        if bias:
+            yield mine.whole(name + ".bias", size)
+
+    def pair(first, second, rows, middle, columns):
+        """A linear up and a linear down, both with a bias, and the middle is shared."""
+        part = share("width between", middle, mine.tp, mine.rank)
+        yield from mine.column_parallel(first, mine.linear(first, middle, columns, True, plain=True), *part)
+        yield from mine.row_parallel(second, mine.linear(second, rows, middle, True, plain=True), *part)
+
+    patch = v["patch_size"]
+    shape = width, v.get("in_channels", 3), v["temporal_patch_size"], patch, patch
+    yield mine.whole("visual.patch_embed.proj.weight", *shape)
+    if kind == 3:
+        yield mine.whole("visual.patch_embed.proj.bias", width)
+        yield mine.whole("visual.pos_embed.weight", v["num_position_embeddings"], width)
+    for n in range(v["depth"]):
+        block = f"visual.blocks.{n}."
+        for which in ("norm1", "norm2"):
+            yield from norm(block + which, width, kind != 2.5)
+        qkv = mine.linear(block + "attn.qkv", 3 * width, width, True, plain=True)
+        first, count = heads[0] * each, heads[1] * each
+        yield from mine.merged(block + "attn.qkv_proj", *((qkv, at * width + first, count) for at in range(3)))
+        proj = mine.linear(block + "attn.proj", width, width, True, plain=True)
+        yield from mine.row_parallel(block + "attn.proj", proj, first, count)
+        if kind == 2.5:
+            yield from mine.unequal_mlp(block + "mlp", width, between)
+        else:
+            names = ("mlp.fc1", "mlp.fc2") if kind == 2 else ("mlp.linear_fc1", "mlp.linear_fc2")
+            yield from pair(*(block + name for name in names), width, between, width)
+    names = ("linear_fc1", "linear_fc2") if kind == 3 else ("mlp.0", "mlp.2")
+    mergers = [("visual.merger.", width)]
+    if kind == 3:
+        mergers += [(f"visual.deepstack_merger_list.{n}.", merged) for n in range(len(v["deepstack_visual_indexes"]))]
+    for merger, normed in mergers:
+        yield from norm(merger + ("norm" if kind == 3 else "ln_q"), normed, kind != 2.5)
+        yield from pair(*(merger + name for name in names), out, merged, merged)
+
+
+def qwen_vl(mine):
+    """Parameters are called as in old files; new ones say model.language_model. and model.visual."""
+    kind = {"Qwen2VL": 2, "Qwen2_5": 2.5, "Qwen3VL": 3}[mine.config["architectures"][0][:7]]
+    old = {"model.language_model.": "model.", "model.visual.": "visual."}
+    mine.tensors = {
+        next((old[new] + name[len(new) :] for new in old if name.startswith(new)), name): tensor
+        for name, tensor in mine.tensors.items()
+    }
+    yield from vision_tower(mine, kind)
+    mine.config = text_of(mine.config)
+    yield from llama_like(qkv_bias=True)(mine) if kind < 3 else llama_like("attention_bias", "attention_bias", head_norms=True)(mine)
+
+
 def bert(mine):
     """Megatron's cuts; the names are those without the prefix that some files have."""
     config = mine.config
@@ -219,7 +289,8 @@ def bert(mine):
     yield table("embeddings.position_embeddings", config["max_position_embeddings"])
     yield table("embeddings.token_type_embeddings", config["type_vocab_size"])
     yield from norm("embeddings.LayerNorm")
-    first, count = share("attention heads", heads, mine.tp, mine.rank)
+    with mine.group("attention"):
+        first, count = share("attention heads", heads, mine.tp, mine.rank)
     each = hidden // heads
     for n in range(config["num_hidden_layers"]):
         layer = f"encoder.layer.{n}."
@@ -227,13 +298,15 @@ def bert(mine):
         pieces = [mine.linear(f"{prefix}{at}self.{x}", hidden, hidden, True) for x in ("query", "key", "value")]
         yield from mine.merged(at + "self.qkv", *((piece, first * each, count * each) for piece in pieces))
         dense = mine.linear(f"{prefix}{at}output.dense", hidden, hidden, True)
-        yield from mine.row_parallel(at + "output.dense", dense, first * each, count * each)
+        with mine.group("attention"):
+            yield from mine.row_parallel(at + "output.dense", dense, first * each, count * each)
         yield from norm(at + "output.LayerNorm")
-        part = share("intermediate size", width, mine.tp, mine.rank)
-        dense = mine.linear(f"{prefix}{layer}intermediate.dense", width, hidden, True)
-        yield from mine.column_parallel(layer + "intermediate.dense", dense, *part)
-        dense = mine.linear(f"{prefix}{layer}output.dense", hidden, width, True)
-        yield from mine.row_parallel(layer + "output.dense", dense, *part)
+        up = mine.linear(f"{prefix}{layer}intermediate.dense", width, hidden, True)
+        down = mine.linear(f"{prefix}{layer}output.dense", hidden, width, True)
+        with mine.group("dense"):
+            part = share("intermediate size", width, mine.tp, mine.rank)
+            yield from mine.column_parallel(layer + "intermediate.dense", up, *part)
+            yield from mine.row_parallel(layer + "output.dense", down, *part)
         yield from norm(layer + "output.LayerNorm")
     if prefix + "pooler.dense.weight" in mine.tensors:
         yield from mine.replicated("pooler.dense", mine.linear(prefix + "pooler.dense", hidden, hidden, True))
@@ -273,6 +346,7 @@ def absorbed(config, attention, weight, scale=None):
     yield parameter("w_vc", (len(heads), value, latent), w_vc)
 
 
+@of_group("attention")
 def mla(mine, source, target):
     """Multi-head latent attention: the projections into the latent space are whole on every rank."""
     config = mine.config
@@ -385,6 +459,7 @@ ARCHITECTURES = {
     "qwen2": llama_like(qkv_bias=True),
     "qwen3": llama_like("attention_bias", "attention_bias", head_norms=True),
     "qwen3_moe": qwen3_moe,
+    "qwen_vl": qwen_vl,
 }
 CLASSES = {
     "BertForMaskedLM": "bert",
@@ -398,8 +473,11 @@ CLASSES = {
     "MistralForCausalLM": "mistral",
     "MixtralForCausalLM": "mixtral",
     "Qwen2ForCausalLM": "qwen2",
+    "Qwen2VLForConditionalGeneration": "qwen_vl",
+    "Qwen2_5_VLForConditionalGeneration": "qwen_vl",
     "Qwen3ForCausalLM": "qwen3",
     "Qwen3MoeForCausalLM": "qwen3_moe",
+    "Qwen3VLForConditionalGeneration": "qwen_vl",
 }
 
 
@@ -408,43 +486,48 @@ def architecture_of(config):
     return CLASSES[name]
 
 
-def stage_of(name, layers, pp):
+def stage_of(name, layers, pp, stages):
     """The pipeline stage that has a parameter: the last stages have one layer more where they do not divide."""
     numbered = re.match(r"(?:model\.layers|encoder\.layer)\.(\d+)\.", name)
     if not numbered:
-        return 0 if re.match(r"model\.embed_tokens\.|embeddings\.", name) else pp - 1
+        return 0 if re.match(r"model\.embed_tokens\.|embeddings\.|visual\.", name) else pp - 1
     each, more = divmod(layers, pp)
     ends = [each * (stage + 1) + max(0, stage + 1 - (pp - more)) for stage in range(pp)]
+    if stages:
+        if len(stages) != pp or sum(stages) != layers:
+            raise ValueError(f"{stages} are not {pp} stages of {layers} layers")
+        ends = [sum(stages[: stage + 1]) for stage in range(pp)]
     return next(stage for stage, end in enumerate(ends) if int(numbered[1]) < end)
 
 
-def on_stage(made, config, pp, stage):
+def on_stage(made, config, pp, stage, stages):
     """Of the parameters of all stages those of one. A tied head is a parameter of its own on the last."""
-    layers = config["num_hidden_layers"]
+    layers = text_of(config)["num_hidden_layers"]
     if pp > layers:
         raise ValueError(f"{layers} layers for {pp} stages")
     made = list(made)
     tied = all(parameter.name != "lm_head.weight" for parameter in made)
     for parameter in made:
-        if stage_of(parameter.name, layers, pp) == stage:
+        if stage_of(parameter.name, layers, pp, stages) == stage:
             yield parameter
         elif parameter.name == "model.embed_tokens.weight" and tied and stage == pp - 1:
             yield dataclasses.replace(parameter, name="lm_head.weight")
 
 
-def parameters(checkpoint, architecture, tp, rank, ep=1, finished=False, pp=1):
+def parameters(checkpoint, architecture, tp, rank, ep=1, finished=False, pp=1, layout=None):
     """What `--digest` tells, or, with `finished`, `--digest-after`."""
-    made = ARCHITECTURES[architecture](Rank(checkpoint, tp, ep, rank % tp, finished))
+    layout = layout or Layout()
+    made = ARCHITECTURES[architecture](Rank(checkpoint, tp, ep, rank % tp, finished, layout))
     if pp == 1 or architecture == "as_stored":
         return made
-    return on_stage(made, checkpoint.config, pp, rank // tp)
+    return on_stage(made, checkpoint.config, pp, rank // tp, layout.stages)
 
 
-def accepts(checkpoint, architecture, tp, ep=1, pp=1):
+def accepts(checkpoint, architecture, tp, ep=1, pp=1, layout=None):
     """Can this model be split so?"""
     try:
         for rank in range(tp * pp):
-            for _ in parameters(checkpoint, architecture, tp, rank, ep, pp=pp):
+            for _ in parameters(checkpoint, architecture, tp, rank, ep, pp=pp, layout=layout):
                 pass
     except ValueError:
         return False

@@ -252,3 +252,86 @@ def random_bert(random, folder):
         outline += [("cls.predictions.transform.dense.weight", "F32", (hidden, hidden))]
     made = Made("bert", [[], ["--arch", "bert"]], (tp, 1), [], [])
     return write_quantised(random, folder, config, outline, made, [(tp, 1) for tp in range(1, 9)])
+
+
+QWEN_VL = {  # the text's family, and the class
+    2: (BY_NAME["qwen2"], "Qwen2VLForConditionalGeneration"),
+    2.5: (BY_NAME["qwen2"], "Qwen2_5_VLForConditionalGeneration"),
+    3: (BY_NAME["qwen3"], "Qwen3VLForConditionalGeneration"),
+}
+
+
+def vision_outline(o, vision, kind):
+    """Names and shapes of a vision tower and its mergers, into the outline of the text."""
+    width, merge = vision["embed_dim" if kind == 2 else "hidden_size"], vision["spatial_merge_size"]
+    out, merged = vision["hidden_size" if kind == 2 else "out_hidden_size"], width * merge * merge
+    between = vision["mlp_ratio"] * width if kind == 2 else vision["intermediate_size"]
+    patch = vision["patch_size"]
+
+    def norm(name, size):
+        o.add(name + ".weight", size)
+        if kind != 2.5:
+            o.add(name + ".bias", size)
+
+    o.add("visual.patch_embed.proj.weight", width, vision.get("in_channels", 3), vision["temporal_patch_size"], patch, patch)
+    if kind == 3:
+        o.add("visual.patch_embed.proj.bias", width)
+        o.add("visual.pos_embed.weight", vision["num_position_embeddings"], width)
+    for n in range(vision["depth"]):
+        block = f"visual.blocks.{n}."
+        norm(block + "norm1", width)
+        norm(block + "norm2", width)
+        o.linear(block + "attn.qkv", 3 * width, width, True)
+        o.linear(block + "attn.proj", width, width, True)
+        kinds = o.dtype(), o.dtype()
+        ups, down = {2: (["fc1"], "fc2"), 2.5: (["gate_proj", "up_proj"], "down_proj"), 3: (["linear_fc1"], "linear_fc2")}[kind]
+        for name in ups:
+            o.linear(f"{block}mlp.{name}", between, width, True, kinds)
+        o.linear(f"{block}mlp.{down}", width, between, True)
+    mergers = [("visual.merger.", width)]
+    mergers += [(f"visual.deepstack_merger_list.{n}.", merged) for n in range(len(vision.get("deepstack_visual_indexes", [])))]
+    for merger, normed in mergers:
+        norm(merger + ("norm" if kind == 3 else "ln_q"), normed)
+        o.linear(merger + ("linear_fc1" if kind == 3 else "mlp.0"), merged, merged, True)
+        o.linear(merger + ("linear_fc2" if kind == 3 else "mlp.2"), out, merged, True)
+
+
+def random_qwen_vl(random, folder):
+    """The names of old files or of new ones, a flat config or a nested one."""
+    kind = random.choice(list(QWEN_VL))
+    family, model_class = QWEN_VL[kind]
+    block = random.choice([None, None, None, *BLOCKS]) if random.random() < 0.5 else None
+    text, (tp, _) = random_config(random, family, block)
+    heads, merge = tp * random.choice([1, 2]), random.choice([1, 2])
+    width = heads * random.choice([2, 4])
+    vision = {
+        "depth": random.choice([1, 2, 5]),
+        "num_heads": heads,
+        "patch_size": random.choice([2, 3]),
+        "temporal_patch_size": random.choice([1, 2]),
+        "spatial_merge_size": merge,
+        "in_chans": 3,
+    }
+    if kind == 2:
+        vision |= {"embed_dim": width, "hidden_size": text["hidden_size"], "mlp_ratio": random.choice([2, 4])}
+    else:
+        between = random.choice([1, 7, 21, 24]) if kind == 2.5 else tp * random.choice([1, 3])
+        vision |= {"hidden_size": width, "out_hidden_size": text["hidden_size"], "intermediate_size": between}
+    if kind == 3:
+        vision |= {"num_position_embeddings": 9, "deepstack_visual_indexes": random.choice([[], [0], [0, 0]])}
+    if random.random() < 0.3:
+        vision["in_channels"] = random.choice([1, 3])
+    outline = Outline(random, family, text)
+    vision_outline(outline, vision, kind)
+    made = outline.model(random.random() < 0.3)
+    config = text | {"architectures": [model_class], "vision_config": vision}
+    if random.random() < 0.5:
+        config = {"architectures": [model_class], "text_config": text, "vision_config": vision}
+        del text["architectures"]
+    new_names = random.choice([("model.", "visual."), ("model.language_model.", "model.visual."), ("model.language_model.", "visual.")])
+    names = dict(zip(("model.", "visual."), new_names))
+    if block:
+        config["quantization_config"] = {"quant_method": "fp8", "weight_block_size": list(block)}
+    made = [(next((names[old] + name[len(old) :] for old in names if name.startswith(old)), name), *rest) for name, *rest in made]
+    checkpoint = Made("qwen_vl", [[], ["--arch", "qwen_vl"]], (tp, 1), [], [])
+    return write_quantised(random, folder, config, made, checkpoint, [(n, 1) for n in range(1, 9)])

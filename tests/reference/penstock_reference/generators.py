@@ -228,7 +228,7 @@ def pick_expert_width(random, tp, expert_tp, shared, block_n, block_k):
 
 def linear_of(name):
     """The linear module whose weight this is, or None: some matrices are never quantised."""
-    return re.fullmatch(r"(?!.*\.eh_proj\.)(.*\.(?:\w+_proj(?:_with_mqa)?|w[123]))\.weight", name)
+    return re.fullmatch(r"(?!.*\.eh_proj\.|(?:model\.)?visual\.)(.*\.(?:\w+_proj(?:_with_mqa)?|w[123]))\.weight", name)
 
 
 def quantised(config, outline):

@@ -88,3 +88,24 @@ def stacked(name, parts, matrices=None):
     (dtype,), (width,), height = dtypes, widths, sum(part.shape[0] for part in parts)
     shape = (height, *width) if matrices is None else (matrices, height // matrices, *width)
     return Parameter(name, dtype, shape, lambda: b"".join(part.read() for part in parts), size_in_bytes(dtype, shape))
+
+
+def padded_rows(name, parts, height):
+    """A parameter of these parts below each other, each with zeros behind it to this height."""
+    dtype, width = parts[0].dtype, parts[0].shape[1:]
+    size = size_in_bytes(dtype, (height, *width))
+    read = lambda: b"".join(part.read().ljust(size, b"\0") for part in parts)
+    from_file = sum(size_in_bytes(dtype, part.shape) for part in parts)
+    return Parameter(name, dtype, (len(parts) * height, *width), read, from_file)
+
+
+def padded_columns(name, part, width):
+    """A parameter of this matrix with zeros behind each row to this width."""
+    height, count = part.shape
+    mine, size = size_in_bytes(part.dtype, (count,)), size_in_bytes(part.dtype, (width,))
+
+    def read():
+        data = part.read()
+        return b"".join(data[n * mine : (n + 1) * mine].ljust(size, b"\0") for n in range(height))
+
+    return Parameter(name, part.dtype, (height, width), read, height * mine)

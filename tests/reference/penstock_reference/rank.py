@@ -1,9 +1,11 @@
 """What one rank takes of a checkpoint: modules of a model, cut and joined into parameters."""
 
+import contextlib
 import re
+from dataclasses import dataclass, field
 
-from .parameter import Parameter, columns, matrix, rows, stacked, whole
-from .quantization import scheme_of
+from .parameter import Parameter, columns, matrix, padded_columns, padded_rows, rows, stacked, whole
+from .quantization import Plain, scheme_of
 from .safetensors import size_in_bytes
 
 
@@ -49,16 +51,64 @@ def joined(target, pieces, separator=".", matrices=None):
         yield stacked(f"{target}{separator}{suffix}", [piece[suffix] for piece in pieces], matrices)
 
 
+@dataclass
+class Layout:
+    """What is not equal: layers of each pipeline stage; sizes of groups of ranks, by name; by layer or for "all", the
+    experts in the slots of each block of ranks."""
+
+    stages: list = field(default_factory=list)
+    groups: dict = field(default_factory=dict)
+    experts: dict = field(default_factory=dict)
+
+
+def of_group(name):
+    """What a function yields is shared by this group of ranks."""
+
+    def wrap(function):
+        def inner(mine, *arguments, **options):
+            with mine.group(name):
+                yield from function(mine, *arguments, **options)
+
+        return inner
+
+    return wrap
+
+
 class Rank:
     """One rank's view of a checkpoint. What is taken is ticked off; `finish` complains about the rest."""
 
-    def __init__(self, checkpoint, tp, ep, rank, finished):
+    def __init__(self, checkpoint, tp, ep, rank, finished, layout=None):
         if tp % ep:
             raise ValueError(f"tp {tp} does not divide by ep {ep}")
         self.config, self.tensors = checkpoint.config, dict(checkpoint.tensors)
         self.tp, self.rank, self.finished = tp, rank, finished  # finished: with what the last steps derive
         self.ep, self.ep_rank = ep, rank // (tp // ep)
-        self.expert_tp, self.expert_rank = tp // ep, rank % (tp // ep)
+        layout = layout or Layout()
+        self.tables = layout.experts
+        self.places = {name: (size, rank % size) for name, size in layout.groups.items()}
+        self.expert_tp, self.expert_rank = self.places.get("experts", (tp // ep, rank % (tp // ep)))
+
+    @contextlib.contextmanager
+    def group(self, name):
+        """Within it, tp and rank are those of a group."""
+        before = self.tp, self.rank
+        self.tp, self.rank = self.places.get(name, before)
+        yield
+        self.tp, self.rank = before
+
+    def experts_in_slots(self, source, experts):
+        """Equal blocks, the first ones with one more where they do not divide; or what a table says."""
+        layer = re.search(r"\blayers\.(\d+)\.", source)
+        table = self.tables.get(layer[1] if layer else None, self.tables.get("all"))
+        if table:
+            if len(table) != self.ep or {n for block in table for n in block} != set(range(experts)) or not all(table):
+                raise ValueError(f"{source}: a table that is not for {experts} experts on {self.ep} blocks")
+            return table[self.ep_rank]
+        each, more = divmod(experts, self.ep)
+        first = self.ep_rank * each + min(self.ep_rank, more)
+        if not each:
+            raise ValueError(f"{source}: {experts} experts for {self.ep} blocks")
+        return list(range(first, first + each + (self.ep_rank < more)))
 
     def take(self, name, *shape, dtype=None):
         tensor = self.tensors.pop(name)
@@ -73,7 +123,8 @@ class Rank:
         """Rows padded with zeros to a multiple of 64, then split."""
         tensor = self.take(name, *shape)
         padded = -(-shape[0] // 64) * 64
-        first, count = share("padded vocabulary", padded, self.tp, self.rank)
+        with self.group("vocab"):
+            first, count = share("padded vocabulary", padded, self.tp, self.rank)
         stored = max(0, min(shape[0], first + count) - first)
         part = rows(tensor, first if stored else 0, stored)
         total = size_in_bytes(tensor.dtype, (count, *shape[1:]))
@@ -82,9 +133,11 @@ class Rank:
             target or name, tensor.dtype, (count, *shape[1:]), lambda: part.read() + bytes(total - from_file), from_file
         )
 
-    def linear(self, module, out_features, in_features, bias=False):
+    def linear(self, module, out_features, in_features, bias=False, plain=False):
+        """`plain`: no scheme quantises it."""
         tensors = {}
-        for suffix, dtype, shape, block in scheme_of(self.config).tensors(module, out_features, in_features):
+        scheme = Plain() if plain else scheme_of(self.config)
+        for suffix, dtype, shape, block in scheme.tensors(module, out_features, in_features):
             tensors[suffix] = self.take(f"{module}.{suffix}", *shape, dtype=dtype), block
         if bias:
             tensors["bias"] = self.take(f"{module}.bias", out_features), (1, 1)
@@ -107,6 +160,7 @@ class Rank:
     def row_parallel(self, target, linear, first, count):
         return joined(target, [linear.columns(first, count, ragged=self.tp == 1)])
 
+    @of_group("dense")
     def gated_mlp(self, source, target, hidden, intermediate, bias=False):
         part = share("intermediate size", intermediate, self.tp, self.rank)
         gate, up = (self.linear(f"{source}.{which}_proj", intermediate, hidden, bias) for which in ("gate", "up"))
@@ -114,17 +168,25 @@ class Rank:
         down = self.linear(f"{source}.down_proj", hidden, intermediate, bias)
         yield from self.row_parallel(f"{target}.down_proj", down, *part)
 
+    def unequal_mlp(self, module, hidden, width):
+        """Gate, up and down with biases, whose width the ranks share rounded up; what the last ones lack is zeros."""
+        each = -(-width // self.tp)
+        first = min(width, self.rank * each)
+        count = min(each, width - first)
+        gate, up = (self.linear(f"{module}.{which}_proj", width, hidden, True, plain=True) for which in ("gate", "up"))
+        for suffix in ("weight", "bias"):
+            parts = [piece.tensors[suffix][0] for piece in (gate, up)]
+            yield padded_rows(f"{module}.gate_up_proj.{suffix}", [rows(part, first, count) for part in parts], each)
+        down = self.linear(f"{module}.down_proj", hidden, width, True, plain=True)
+        yield padded_columns(f"{module}.down_proj.weight", columns(down.tensors["weight"][0], first, count), each)
+        yield whole(f"{module}.down_proj.bias", down.tensors["bias"][0])
+
     def experts(self, source, target, experts, hidden, intermediate, names=("gate_proj", "up_proj", "down_proj")):
-        """Each expert-parallel rank has a block of experts, the first ones one more where they do not divide.
+        """Each block of ranks has some of the experts; one that has several slots there is read once.
 
         In the file each expert has three matrices, or all have two tensors: gates above ups, and the ways down.
         """
-        each, more = divmod(experts, self.ep)
-        mine = range(
-            self.ep_rank * each + min(self.ep_rank, more), (self.ep_rank + 1) * each + min(self.ep_rank + 1, more)
-        )
-        if not mine:
-            raise ValueError(f"{source}: {experts} experts for {self.ep} ranks")
+        mine = self.experts_in_slots(source, experts)
         first, count = part = share("intermediate size of an expert", intermediate, self.expert_tp, self.expert_rank)
         w13, w2 = [], []
         if source + ".gate_up_proj" in self.tensors:
@@ -136,14 +198,15 @@ class Rank:
                 w2.append({"weight": columns(matrix(down, n), first, count)})
         else:
             *ups, way_down = names
-            for n in range(experts):
-                for which in ups:
-                    linear = self.linear(f"{source}.{n}.{which}", intermediate, hidden)
-                    w13 += [linear.rows(*part, ragged=False)] * (n in mine)
-                linear = self.linear(f"{source}.{n}.{way_down}", hidden, intermediate)
-                w2 += [linear.columns(*part, ragged=self.expert_tp == 1)] * (n in mine)
-        yield from joined(target + ".w13", w13, "_", len(mine))
-        yield from joined(target + ".w2", w2, "_", len(mine))
+            up = [[self.linear(f"{source}.{n}.{which}", intermediate, hidden) for which in ups] for n in range(experts)]
+            down = [self.linear(f"{source}.{n}.{way_down}", hidden, intermediate) for n in range(experts)]
+            for n in mine:
+                w13 += [linear.rows(*part, ragged=False) for linear in up[n]]
+                w2.append(down[n].columns(*part, ragged=self.expert_tp == 1))
+        for name, matrices in ((".w13", w13), (".w2", w2)):
+            for parameter in joined(target + name, matrices, "_", len(mine)):
+                parameter.from_file = parameter.from_file // len(mine) * len(set(mine))
+                yield parameter
 
     def skip(self, pattern):
         """Ticks off every tensor in whose name the regular expression occurs."""

@@ -56,8 +56,8 @@ BOOST_AUTO_TEST_CASE(stages_have_equal_parts_of_the_layers_and_the_last_ones_one
       BOOST_TEST(next == 3 + layers);
       BOOST_TEST(largest - smallest <= 1u);
     }
-  topology const own{.pp = 2, .rank = 1, .layers = layer_range{5, 6}};
-  BOOST_TEST((own.layers_here({0, 8}) == layer_range{5, 6}));
+  topology const own{.pp = 2, .rank = 1, .stage_layers = {5, 3}};
+  BOOST_TEST((own.layers_here({0, 8}) == layer_range{5, 8}));
 }
 
 BOOST_AUTO_TEST_CASE(a_group_may_have_a_size_of_its_own) {

@@ -288,7 +288,7 @@ BOOST_AUTO_TEST_CASE(a_topology_that_cannot_be_is_an_error) {
   auto const c = llama_checkpoint({});
   for (auto const& at :
        {topology{.tp = 0}, topology{.tp = 4, .ep = 3}, topology{.tp = 2, .rank = 2}, topology{.pp = 3},
-        topology{.pp = 2, .layers = layer_range{1, 3}}, topology{.pp = 2, .layers = layer_range{2, 1}}})
+        topology{.pp = 2, .stage_layers = {1, 3}}, topology{.pp = 2, .stage_layers = {2}}})
     BOOST_TEST((make_plan(c.all, config_of({}), llama_map, at).error().kind() == error_kind::plan));
 }
 
@@ -359,7 +359,7 @@ BOOST_AUTO_TEST_CASE(stages_share_the_parameters_and_a_tied_head_is_on_the_last_
   }
   llama_sizes const z{.layers = 4};
   auto const c = llama_checkpoint(z);
-  topology const uneven{.pp = 2, .rank = 1, .layers = layer_range{1, 4}};
+  topology const uneven{.pp = 2, .rank = 1, .stage_layers = {1, 3}};
   auto const p = make_plan(c.all, config_of(z), llama_map, uneven).value();
   BOOST_TEST((p.find("model.layers.0.self_attn.qkv_proj.weight") == nullptr));
   BOOST_TEST((p.find("model.layers.1.self_attn.qkv_proj.weight") != nullptr));
