@@ -103,7 +103,7 @@ class Strict(S3Test):
         env = self.environment_of_store
         self.fails(
             "access",
-            ["SignatureDoesNotMatch", "AWS_ACCESS_KEY_ID"],
+            ["SignatureDoesNotMatch", "AWS_ACCESS_KEY_ID", "check the secret key"],
             "load",
             "s3://models/llms/tiny",
             env=env | {"AWS_SECRET_ACCESS_KEY": "wrongSecret/Key+0123456789"},
@@ -308,7 +308,7 @@ class Stubs(S3Test):
         self.assertEqual(len([r for r in self.stub.log if r.status == 301]), 1)
         self.stub.faults = [Fault(status(301, "PermanentRedirect"), op="any")]
         self.stub.region = "us-east-1"
-        self.fails(["io", "access"], ["301"], "load", "s3://b/m", env=self.static())
+        self.fails(["io", "access"], ["301", "region"], "load", "s3://b/m", env=self.static())
 
     def test_pages_of_a_listing(self):
         for i in range(2100):

@@ -14,6 +14,8 @@ inline std::string identifier(std::string_view text) {
 
 inline std::string_view advice(error_kind kind, int status, std::string_view code, std::string_view explain) noexcept {
   auto const has = [](std::string_view text, std::string_view part) { return text.find(part) != text.npos; };
+  if (has(code, "PermanentRedirect") || has(code, "TemporaryRedirect"))
+    return "the bucket is in another region: set AWS_REGION to it";
   if (status >= 300 && status < 400) return "redirects are not followed: give the address it points to";
   switch (kind) {
     case error_kind::not_found:
@@ -25,6 +27,12 @@ inline std::string_view advice(error_kind kind, int status, std::string_view cod
       if (has(code, "Expired")) return "the credentials have expired: renew them and load again";
       if (has(explain, "not valid before")) return "wait, or make a new SAS; check this machine's clock";
       if (has(explain, "without credentials")) return "only a public container answers without: give credentials";
+      if (has(code, "SignatureDoesNotMatch")) return "check the secret key, and that it belongs to the access key";
+      if (has(code, "InvalidAccessKeyId")) return "the store does not know this access key: check it, and the endpoint";
+      if (has(code, "AccessDenied"))
+        return "ask for permission to read and list; without the one to list, a key that is not there is denied as well";
+      if (has(code, "InvalidObjectState")) return "the object is archived: restore it first";
+      if (has(code, "TimeTooSkewed")) return "set this machine's clock";
       if (has(code, "PermissionMismatch"))
         return "a SAS needs the permissions r (read) and l (list), an identity the role Storage Blob Data Reader";
       return "check the credentials, their permissions and this machine's clock";
