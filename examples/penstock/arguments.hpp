@@ -13,6 +13,7 @@ struct arguments {
   std::string directory;  ///< of fetch and synth
 
   std::string arch;   ///< empty: by config.json
+  std::string draft;  ///< empty: none
   std::string quant;  ///< empty: by config.json
   unsigned tp = 1, ep = 1, pp = 1;
   std::string stages;               ///< layers of each pipeline stage, separated by commas; empty: equal

@@ -50,6 +50,7 @@ void add_plan_options(CLI::App& c, arguments& a) {
       "--arch", a.arch,
       "weight map: as_stored, bert, deepseek_v2, deepseek_v3, deepseek_v3_mtp (draft), gemma2, gemma3, glm4_moe, llama, "
       "mistral, mixtral, qwen2, qwen3, qwen3_moe, qwen_vl (default: by config.json)");
+  c.add_option("--draft", a.draft, "another weight map, of the draft model in the same files: deepseek_v3_mtp");
   c.add_option("--quant", a.quant, "quant scheme: none, fp8_block (default: by config.json)");
   c.add_option("--tp", a.tp, "tensor-parallel ranks")->capture_default_str();
   c.add_option("--ep", a.ep, "blocks of experts")->capture_default_str();

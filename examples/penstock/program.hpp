@@ -71,7 +71,7 @@ penstock::result<std::vector<typename penstock::pipeline<Policies>::plan_type>> 
   auto const limit = parse_bytes("--memory-limit", a.memory_limit);
   if (!limit) return limit.error();
   penstock::plan_request request;
-  request.arch = a.arch, request.quant = a.quant;
+  request.arch = a.arch, request.draft = a.draft, request.quant = a.quant;
   request.memory_limit = penstock::bytes{limit->count / ranks->size()};
   if (!a.slot.empty()) {
     auto const slot = parse_bytes("--slot", a.slot);
