@@ -55,6 +55,9 @@ void add_plan_options(CLI::App& c, arguments& a) {
   c.add_option("--tp", a.tp, "tensor-parallel ranks")->capture_default_str();
   c.add_option("--ep", a.ep, "blocks of experts")->capture_default_str();
   c.add_option("--pp", a.pp, "pipeline stages")->capture_default_str();
+  c.add_option("--rank-files", a.rank_files,
+               "the files of a checkpoint that was saved rank by rank, e.g. model-rank-{rank}-part-{part}.safetensors; "
+               "each rank takes its own as stored (--arch as_stored)");
   c.add_option("--stages", a.stages, "layers of each pipeline stage, e.g. 10,11,9 (default: as equal as can be)");
   c.add_option("--group", a.groups,
                "ranks that share what a group has, e.g. vision=1 or attention=2, where they are not tp: attention, "

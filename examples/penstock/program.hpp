@@ -58,6 +58,7 @@ penstock::result<typename penstock::pipeline<Policies>::model_type> open_model_o
   penstock::open_options o;
   o.watch.on_notice = print_notice;
   o.stop = std::move(stop);
+  o.rank_files = a.rank_files;
   return loader.open(a.uri, o);
 }
 

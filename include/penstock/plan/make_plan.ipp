@@ -23,7 +23,8 @@ PENSTOCK_INLINE u64 hash_of_inputs(checkpoint const& weights, model_config const
   auto const number = [&](u64 n) { hash = hash_of(hash, n); };
   auto const text = [&](std::string_view t) { number(hash_of(t)); };
   number(u64{PENSTOCK_VERSION_MAJOR} << 32 | u64{PENSTOCK_VERSION_MINOR} << 16 | PENSTOCK_VERSION_PATCH);
-  for (auto const& s : weights.shards) text(s.name), number(s.size.count), text(s.version);
+  for (auto const& s : weights.shards)
+    text(s.name), number(s.size.count), text(s.version), number(s.rank ? u64{*s.rank} + 1 : 0);
   for (auto const& t : weights.tensors) {
     text(t.name), number(static_cast<u64>(t.type)), number(index_of(t.shard));
     number(t.where.first.count), number(t.where.size.count), number(t.shape.rank());
@@ -77,11 +78,26 @@ PENSTOCK_INLINE result<void> check_topology(topology const& at) {
   return {};
 }
 
-/// Every tensor is a parameter of the same name, whole.
+/// Are files that hold one rank each taken as they are, and by as many ranks?
+PENSTOCK_INLINE result<void> check_ranks(checkpoint const& weights, std::span<map_view const> maps,
+                                         topology const& at) {
+  if (weights.shards.empty() || !weights.shards.back().rank) return {};
+  u32 const ranks = *weights.shards.back().rank + 1;
+  if (ranks != at.ranks())
+    return error{error_kind::plan, "expected " + std::to_string(ranks) +
+                                       " ranks (tp x pp), as many as have files, found " + std::to_string(at.ranks())};
+  for (auto const& map : maps)
+    if (!map.identity())
+      return error{error_kind::plan, "expected files of single ranks to be taken as stored, found architecture " +
+                                         std::string{map.arch_name()} + "; choose --arch as_stored"};
+  return {};
+}
+
+/// Every tensor is a parameter of the same name, whole: all of them, or those in this rank's own files.
 PENSTOCK_INLINE std::vector<transfer> take_as_stored(checkpoint const& weights, plan& p, used_inputs& used) {
   std::vector<transfer> all;
-  std::size_t const first = p.parameters.size();
   for (auto const& t : weights.tensors) {
+    if (auto const rank = weights.shards[index_of(t.shard)].rank; rank && *rank != p.rank) continue;
     parameter q;
     q.name = t.name, q.type = t.type, q.shape = t.shape, q.size = t.where.size, q.layer = layer_id{p.layers},
     q.id = param_id{static_cast<u32>(p.parameters.size())};
@@ -89,7 +105,8 @@ PENSTOCK_INLINE std::vector<transfer> take_as_stored(checkpoint const& weights, 
     for (unsigned d = 0; d + 1 < t.shape.rank(); ++d) rows *= t.shape[d];
     q.row = rows && q.size.count % rows == 0 ? bytes{q.size.count / rows} : q.size;
     if (q.size.count) {
-      if (auto taken = used.tensors[p.parameters.size() - first]; !taken) ++p.tensors, taken = true;
+      if (auto taken = used.tensors[static_cast<std::size_t>(&t - weights.tensors.data())]; !taken)
+        ++p.tensors, taken = true;
       all.push_back({t.shard, q.id, t.where.first.count, q.size.count, 0, q.size.count, q.size.count, 1, q.row.count});
     }
     p.parameters.push_back(std::move(q));
@@ -153,6 +170,7 @@ PENSTOCK_INLINE result<plan> make_plan(checkpoint const& weights, model_config c
                                        std::span<map_view const> maps, topology const& at, plan_options const& o) {
   auto const begin = std::chrono::steady_clock::now();
   if (auto r = detail::check_topology(at); !r) return std::move(r).error();
+  if (auto r = detail::check_ranks(weights, maps, at); !r) return std::move(r).error();
   if (weights.tensors.size() > ~u32{} / 4)
     return error{error_kind::plan,
                  "expected at most a billion tensors, found " + std::to_string(weights.tensors.size())};
