@@ -101,6 +101,12 @@ PENSTOCK_INLINE result<void> planner::land_lines() {
     bool any = false;
     for (u8 const scheme : schemes_.used_by(map.lines()[i].rule)) {
       l.by_scheme.resize(map.schemes().size());
+      if (r.as_numbers && scheme)
+        return error{error_kind::plan,
+                     "expected \"" + map_.name(i, {b.lo[0], b.lo[1]}) +
+                         "\" in plain numbers, which its rule asks for by in_model_dtype(), found scheme " +
+                         std::string{map.schemes()[scheme].name} +
+                         "; take it as it is stored, and let a derived() rule make the numbers"};
       auto const p = part_of(map_, i, scheme);
       if (l.by_scheme[scheme] || !p || p->what == quant::part::note) continue;
       auto where = land(map_, i, *p, config_, at_);

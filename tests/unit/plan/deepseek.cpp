@@ -35,6 +35,13 @@ struct whole_draft {
       arch::tensor("lm_head.weight", arch::vocab, arch::hidden).unless(arch::tied).as("draft.head.weight"));
 };
 constexpr auto whole_draft_map = weight_map_of<whole_draft, quant::any_of<quant::fp8_block>>::view();
+struct indexer {
+  static constexpr std::string_view name = "indexer";
+  static constexpr auto map =
+      arch::rules(arch::fuse("indexer.wk_weights_proj", arch::linear("indexer.wk", 8, arch::hidden).in_model_dtype(),
+                             arch::plain("indexer.weights_proj", 2, arch::hidden)));
+};
+constexpr auto indexer_map = weight_map_of<indexer, quant::any_of<quant::fp8_block>>::view();
 struct odd {
   static constexpr std::string_view name = "odd";
   static constexpr auto map = arch::rules(arch::linear("kv_b", arch::hidden, arch::hidden),
@@ -170,6 +177,23 @@ BOOST_AUTO_TEST_CASE(a_head_that_does_not_divide_its_rows_cannot_be_derived) {
   auto const p = make_plan(c.all, model_config::of({{"hidden_size", 4}}), weight_map_of<odd>::view(), topology{}, {});
   BOOST_TEST_REQUIRE(!p);
   BOOST_TEST(p.error().message().find("\"made\"") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_asked_for_in_plain_numbers_must_be_stored_so) {
+  made_checkpoint c;
+  c.add("indexer.wk.weight", {8, 4}, dtype::f8_e4m3), c.add("indexer.wk.weight_scale_inv", {2, 1}, dtype::f32);
+  c.add("indexer.weights_proj.weight", {2, 4});
+  std::string const quant = R"({"hidden_size":4,"quantization_config":{"quant_method":"fp8","weight_block_size":[4,4])";
+  auto const refused = make_plan(c.all, parsed(quant + "}}"), indexer_map, {}, {});
+  BOOST_TEST_REQUIRE(!refused);
+  BOOST_TEST((refused.error().kind() == error_kind::plan));
+  for (auto const* word : {"\"indexer.wk.weight", "plain numbers", "fp8_block", "derived()"})
+    BOOST_TEST(refused.error().message().find(word) != std::string::npos, word);
+  made_checkpoint plain;
+  plain.add("indexer.wk.weight", {8, 4}), plain.add("indexer.weights_proj.weight", {2, 4});
+  auto const p =
+      make_plan(plain.all, parsed(quant + R"(,"modules_to_not_convert":["indexer.wk"]}})"), indexer_map, {}, {});
+  BOOST_TEST(shape_of(p.value(), "indexer.wk_weights_proj.weight") == "BF16 [10, 4]");
 }
 
 BOOST_AUTO_TEST_CASE(a_model_and_its_draft_are_one_plan) {
