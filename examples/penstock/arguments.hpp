@@ -13,8 +13,10 @@ struct arguments {
   std::string directory;  ///< of fetch and synth
 
   std::string arch;   ///< empty: by config.json
+  std::string draft;  ///< empty: none
   std::string quant;  ///< empty: by config.json
   unsigned tp = 1, ep = 1, pp = 1;
+  std::string rank_files;           ///< of each rank, where it has its own
   std::string stages;               ///< layers of each pipeline stage, separated by commas; empty: equal
   std::vector<std::string> groups;  ///< "vision=2": ranks of a group
   std::string experts_file;         ///< of plan and load: where experts lie

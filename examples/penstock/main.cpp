@@ -50,10 +50,14 @@ void add_plan_options(CLI::App& c, arguments& a) {
       "--arch", a.arch,
       "weight map: as_stored, bert, deepseek_v2, deepseek_v3, deepseek_v3_mtp (draft), gemma2, gemma3, glm4_moe, llama, "
       "mistral, mixtral, qwen2, qwen3, qwen3_moe, qwen_vl (default: by config.json)");
+  c.add_option("--draft", a.draft, "another weight map, of the draft model in the same files: deepseek_v3_mtp");
   c.add_option("--quant", a.quant, "quant scheme: none, fp8_block (default: by config.json)");
   c.add_option("--tp", a.tp, "tensor-parallel ranks")->capture_default_str();
   c.add_option("--ep", a.ep, "blocks of experts")->capture_default_str();
   c.add_option("--pp", a.pp, "pipeline stages")->capture_default_str();
+  c.add_option("--rank-files", a.rank_files,
+               "the files of a checkpoint that was saved rank by rank, e.g. model-rank-{rank}-part-{part}.safetensors; "
+               "each rank takes its own as stored (--arch as_stored)");
   c.add_option("--stages", a.stages, "layers of each pipeline stage, e.g. 10,11,9 (default: as equal as can be)");
   c.add_option("--group", a.groups,
                "ranks that share what a group has, e.g. vision=1 or attention=2, where they are not tp: attention, "

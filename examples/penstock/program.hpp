@@ -70,6 +70,7 @@ penstock::result<typename penstock::pipeline<Policies>::model_type> open_model_o
   penstock::open_options o;
   o.watch.on_notice = print_notice;
   o.stop = std::move(stop);
+  o.rank_files = a.rank_files;
   return loader.open(a.uri, o);
 }
 
@@ -83,7 +84,7 @@ penstock::result<std::vector<typename penstock::pipeline<Policies>::plan_type>> 
   auto const limit = parse_bytes("--memory-limit", a.memory_limit);
   if (!limit) return limit.error();
   penstock::plan_request request;
-  request.arch = a.arch, request.quant = a.quant;
+  request.arch = a.arch, request.draft = a.draft, request.quant = a.quant;
   request.memory_limit = penstock::bytes{limit->count / ranks->size()};
   if (!a.slot.empty()) {
     auto const slot = parse_bytes("--slot", a.slot);

@@ -217,6 +217,34 @@ class Digests(ProgramTest):
             for what, least in (("refused", 5), ("groups", 10), ("stages", 5), ("copies", 5)):
                 self.assertGreaterEqual(made[what], least, made)
 
+    def test_a_model_and_its_draft(self):
+        """Planned together: the parameters of both, and nothing is read twice."""
+        drafts = 0
+        for case in cases(4 * EACH):
+            rng = random.Random(f"{SEED} draft {case}")
+            folder = self.folder / f"m{case}"
+            model = generators.random_deepseek(rng, folder)
+            checkpoint = Checkpoint(folder)
+            if checkpoint.config.get("num_nextn_predict_layers") != 1:
+                continue
+            drafts += 1
+            tp, ep = model.aim
+            pp = self.stages(rng, "deepseek_v3", checkpoint.config)
+            options = ["--arch", "deepseek_v3", "--draft", "deepseek_v3_mtp", *self.split(rng, tp, ep, pp)]
+            ranks = {
+                rank: [
+                    *parameters(checkpoint, "deepseek_v3", tp, rank, ep, finished=True, pp=pp),
+                    *(parameters(checkpoint, "deepseek_v3_mtp", tp, rank, ep, finished=True) if rank // tp == pp - 1 else ()),
+                ]
+                for rank in range(tp * pp)
+            }
+            with self.subTest(seed=SEED, case=case, options=" ".join(options)):
+                made, digests, report = self.load(folder, *options)
+                self.compare(digests, {rank: [p for p in ps if not p.derived] for rank, ps in ranks.items()}, made)
+                self.consistent(report, ranks, checkpoint, made)
+        if ONLY is None:
+            self.assertGreaterEqual(drafts, 2)
+
     def test_order_of_shards_and_of_tensors_does_not_matter(self):
         """One model in many layouts: always the same digests."""
         rng = random.Random(SEED)

@@ -255,6 +255,34 @@ class Program(ProgramTest):
         self.assertTrue((folder / "rank1" / "model.layers.2.self_attn.w_kc").is_file())
         self.fails("usage", ["empty folder"], "load", DATA / "tiny_deepseek_fp8", "--dump", folder)
 
+    def test_a_checkpoint_that_was_saved_rank_by_rank(self):
+        """Each rank takes its own files as they are, and reads no other's."""
+        source, folder = self.folder / "dump", self.folder / "by rank"
+        folder.mkdir()
+        want = self.load(DATA / "tiny_deepseek_fp8", "--tp", "2", "--pp", "2", "--dump", source)[1]
+        names = {}
+        for rank in range(4):
+            mine = [line for (of, _), line in sorted(want.items()) if of == rank]
+            for part, lines in enumerate((mine[::2], mine[1::2])):
+                file = folder / f"model-rank-{rank}-part-{part}.safetensors"
+                tensors = [(d["name"], d["dtype"], d["shape"], (source / f"rank{rank}" / d["name"]).read_bytes()) for d in lines]
+                write_file(file, tensors)
+                names.setdefault(rank, []).append(file.name)
+        options = ["--arch", "as_stored", "--rank-files", "model-rank-{rank}-part-{part}.safetensors"]
+        for split in (("--tp", "4"), ("--tp", "2", "--pp", "2")):
+            self.assertEqual(self.load(folder, *options, *split)[1], want)
+        reads = self.new_path(".reads")
+        self.succeeds("plan", folder, *options, "--tp", "4", "--rank", "2", "--reads", reads)
+        self.assertEqual({json.loads(line)["object"] for line in reads.read_text().splitlines()}, set(names[2]))
+        self.fails("plan", ["expected 4 ranks", "found 2"], "load", folder, *options, "--tp", "2")
+        shutil.copy(DATA / "tiny_deepseek_fp8" / "config.json", folder)
+        self.fails("plan", ["as_stored"], "load", folder, *options[2:], "--tp", "4")
+        self.fails("usage", ["{rank}"], "load", folder, "--rank-files", "model-*.safetensors")
+        self.fails("format", ["in one file"], "load", folder, "--arch", "as_stored", "--tp", "4")
+        (folder / names[1][0]).unlink()
+        (folder / names[1][1]).unlink()
+        self.fails("not_found", ["rank 1"], "load", folder, *options, "--tp", "4")
+
     def test_outputs_go_through_links_and_into_pipes(self):
         file, link, pipe = self.folder / "file", self.folder / "link", self.folder / "pipe"
         file.write_text("old")

@@ -129,7 +129,8 @@ struct rule {
   constexpr rule optional() const {
     return with([](rule& r) { r.may_be_absent = true; });
   }
-  /// In the model's own dtype: the scheme has to give plain numbers.
+  /// In the model's own dtype: where a scheme stores this module otherwise, that is a plan error. While compiling, every
+  /// scheme must be able to give plain numbers.
   constexpr rule in_model_dtype() const {
     return with([](rule& r) { r.as_numbers = true; });
   }

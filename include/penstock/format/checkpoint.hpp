@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,8 @@ struct checkpoint_tensor {
 struct shard {
   std::string name;  ///< relative to the checkpoint's root
   bytes size;
-  std::string version;  ///< what the storage saw: an ETag, or size, time and inode
+  std::string version;        ///< what the storage saw: an ETag, or size, time and inode
+  std::optional<u32> rank{};  ///< whose parameters it holds, where each rank has files of its own
 };
 
 /// The tensors of the checkpoint at one URI: shards in natural order of their names, tensors by (shard, offset).

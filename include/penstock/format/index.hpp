@@ -66,7 +66,7 @@ class shard_index {
 /// @param into     `shards[i].name` is the file of `headers[i]`; its tensors and count are replaced
 /// @param headers  tensor.shard == i in headers[i]
 /// @param index    or null: the checkpoint has none
-/// @errors         format: the index promises a tensor that its file lacks; without an index, a tensor in two files
+/// @errors         format: the index promises a tensor that its file lacks; without an index, a tensor in two files of one rank
 [[nodiscard]] result<void> collect_tensors(checkpoint& into, std::vector<shard_header> headers,
                                            shard_index const* index = nullptr);
 PENSTOCK_END

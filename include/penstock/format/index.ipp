@@ -109,14 +109,14 @@ PENSTOCK_INLINE result<shard_index> shard_index::parse(std::span<std::byte const
 }
 
 namespace detail {
-/// Without an index, no two shards may hold the same name.
-PENSTOCK_INLINE result<void> check_unique(checkpoint const& c) {
-  name_table names{c.tensors.size()};
-  auto const name_of = [&](u32 i) -> std::string_view { return c.tensors[i].name; };
-  auto const twice = names.put_all(static_cast<u32>(c.tensors.size()), name_of);
+/// Without an index, no two shards may hold the same name: of the tensors [begin, end).
+PENSTOCK_INLINE result<void> check_unique(checkpoint const& c, std::size_t begin, std::size_t end) {
+  name_table names{end - begin};
+  auto const name_of = [&](u32 i) -> std::string_view { return c.tensors[begin + i].name; };
+  auto const twice = names.put_all(static_cast<u32>(end - begin), name_of);
   if (!twice) return {};
-  auto const& second = c.tensors[*twice];
-  auto const& first = c.tensors[*names.find(second.name, name_of)];
+  auto const& second = c.tensors[begin + *twice];
+  auto const& first = c.tensors[begin + *names.find(second.name, name_of)];
   error e{error_kind::format,
           joined("tensor ", shown(second.name), ": expected it in one file, found it in ",
                  c.shards[index_of(first.shard)].name, " and in ", c.shards[index_of(second.shard)].name,
@@ -148,7 +148,14 @@ PENSTOCK_INLINE result<void> collect_tensors(checkpoint& into, std::vector<shard
     }
     headers[i] = {};
   }
-  if (!index) return detail::check_unique(into);
+  if (!index) {
+    auto const rank_of = [&](std::size_t tensor) { return into.shards[index_of(into.tensors[tensor].shard)].rank; };
+    for (std::size_t begin = 0, end = 0; begin < into.tensors.size(); begin = end) {  // each rank has all names
+      while (end < into.tensors.size() && rank_of(end) == rank_of(begin)) ++end;
+      if (auto r = detail::check_unique(into, begin, end); !r) return r;
+    }
+    return {};
+  }
   auto const missing = static_cast<u64>(std::count(seen.begin(), seen.end(), false));
   if (!missing) return {};
   auto const first = static_cast<u32>(std::find(seen.begin(), seen.end(), false) - seen.begin());

@@ -12,6 +12,7 @@
 #include <penstock/core/progress.hpp>
 #include <penstock/format/ignore_list.hpp>
 #include <penstock/format/index.hpp>
+#include <penstock/format/rank_files.hpp>
 #include <penstock/format/safetensors.hpp>
 #include <penstock/format/weight_files.hpp>
 #include <penstock/model/cache.hpp>
@@ -27,6 +28,9 @@ struct open_options {
   /// The folder that holds copies of config and tokenizer files of remote models. Empty: $PENSTOCK_CACHE, else
   /// $XDG_CACHE_HOME/penstock, else $HOME/.cache/penstock.
   std::string cache{};
+  /// Of checkpoints that an engine saved rank by rank, the names of their files, as
+  /// `model-rank-{rank}-part-{part}.safetensors`; see `rank_files`. Each rank takes its own, as stored.
+  std::string rank_files{};
   header_limits headers{};
   observer watch{};  ///< only notices: what was left out
   /// A request ends the opening within 100 ms, save while a name is resolved or a disk is waited for.
@@ -93,9 +97,10 @@ class model_opener {
 
   /// Decides which files are weights.
   result<void> choose() {
-    if (!only_.empty()) return files_.push_back(only_), result<void>{};
     std::vector<std::string> names;
     for (auto const& f : listed_) names.push_back(f.name);
+    if (!how_.rank_files.empty()) return choose_by_rank(names);
+    if (!only_.empty()) return files_.push_back(only_), result<void>{};
     auto const index_name = index_of_folder(names, shown_);
     if (!index_name) return index_name.error();
     if (!index_name->empty()) {
@@ -121,6 +126,12 @@ class model_opener {
     });
     return {};
   }
+  result<void> choose_by_rank(std::vector<std::string> const& names) {
+    auto of_ranks = rank_files(names, how_.rank_files);
+    if (!of_ranks) return placed(std::move(of_ranks).error(), {});
+    for (auto& f : *of_ranks) files_.push_back(std::move(f.name)), ranks_.push_back(f.rank);
+    return {};
+  }
   /// A notice of those names that `which` picks.
   template <class Which>
   void tell(std::string_view before, std::string_view after, std::vector<std::string> const& names, Which&& which) {
@@ -141,7 +152,8 @@ class model_opener {
     if (!pinned) return std::move(pinned).error();
     objects_ = std::make_shared<std::vector<object> const>(*std::move(pinned));
     for (std::size_t i = 0; i < files_.size(); ++i)
-      weights_.shards.push_back({files_[i], (*objects_)[i].size(), (*objects_)[i].version()});
+      weights_.shards.push_back({files_[i], (*objects_)[i].size(), (*objects_)[i].version(),
+                                 ranks_.empty() ? std::nullopt : std::optional{ranks_[i]}});
     auto headers = read_headers();
     if (!headers) return std::move(headers).error();
     auto collected = collect_tensors(weights_, *std::move(headers), index_ ? &*index_ : nullptr);
@@ -273,6 +285,7 @@ class model_opener {
   std::vector<stored_object> listed_;
   std::optional<shard_index> index_;
   std::vector<std::string> files_;
+  std::vector<u32> ranks_;  // of the files, where each rank has its own
   checkpoint weights_;
   std::shared_ptr<std::vector<object> const> objects_;
 };

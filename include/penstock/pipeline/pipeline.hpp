@@ -19,6 +19,7 @@ class pipeline;
 /// How a plan is made, beside model and topology.
 struct plan_request {
   std::string arch{};                   ///< a name of the `arch` policy; empty: by config.json
+  std::string draft{};                  ///< another name: a draft model that is planned together with it
   std::string quant{};                  ///< a name of the `quant` policy; empty: by config.json
   bytes memory_limit = mebibytes(512);  ///< of this rank
   bytes slot{};                         ///< 0: chosen to fit
@@ -96,7 +97,13 @@ class pipeline {
     plan_options o;
     o.quant = request.quant, o.memory_limit = request.memory_limit, o.slot = request.slot, o.lanes = request.lanes,
     o.rotate = request.rotate, o.storage = traits_of(storage_);
-    auto p = make_plan(m.weights, m.config, *map, at, o);
+    std::vector<map_view> all{*map};
+    if (!request.draft.empty()) {
+      auto draft = choose_map(maps(), m.config, request.draft);
+      if (!draft) return std::move(draft).error();
+      all.push_back(*draft);
+    }
+    auto p = make_plan(m.weights, m.config, all, at, o);
     if (!p) return std::move(p).error();
     return plan_type{*std::move(p), m.objects, at, request};
   }

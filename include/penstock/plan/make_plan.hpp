@@ -1,4 +1,6 @@
 #pragma once
+#include <span>
+
 #include <penstock/arch/map_view.hpp>
 #include <penstock/core/topology.hpp>
 #include <penstock/format/checkpoint.hpp>
@@ -19,6 +21,10 @@ PENSTOCK_BEGIN
 /// @cost   one pass over each tensor's name and one look-up, then O(reads)
 result<plan> make_plan(checkpoint const& weights, model_config const& config, map_view const& map, topology const& at,
                        plan_options const& options = {});
+/// The same for several models of one checkpoint, such as a model and its draft: what both need is read once. The first
+/// is divided into pipeline stages; the others are on the last stage. See plan.models.
+result<plan> make_plan(checkpoint const& weights, model_config const& config, std::span<map_view const> maps,
+                       topology const& at, plan_options const& options = {});
 PENSTOCK_END
 
 #ifndef PENSTOCK_SEPARATE_COMPILATION

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <chrono>
 #include <span>
+#include <tuple>
+#include <unordered_set>
 
 #include <penstock/core/hash.hpp>
 #include <penstock/core/separate.hpp>
@@ -15,26 +17,29 @@
 PENSTOCK_BEGIN
 namespace detail {
 /// Hash of what a plan is made from, without the rank: ranks that agree on it agree on the plan.
-PENSTOCK_INLINE u64 hash_of_inputs(checkpoint const& weights, model_config const& config, map_view const& map,
-                                   topology const& at, plan_options const& o) {
+PENSTOCK_INLINE u64 hash_of_inputs(checkpoint const& weights, model_config const& config,
+                                   std::span<map_view const> maps, topology const& at, plan_options const& o) {
   u64 hash = 0;
   auto const number = [&](u64 n) { hash = hash_of(hash, n); };
   auto const text = [&](std::string_view t) { number(hash_of(t)); };
   number(u64{PENSTOCK_VERSION_MAJOR} << 32 | u64{PENSTOCK_VERSION_MINOR} << 16 | PENSTOCK_VERSION_PATCH);
-  for (auto const& s : weights.shards) text(s.name), number(s.size.count), text(s.version);
+  for (auto const& s : weights.shards)
+    text(s.name), number(s.size.count), text(s.version), number(s.rank ? u64{*s.rank} + 1 : 0);
   for (auto const& t : weights.tensors) {
     text(t.name), number(static_cast<u64>(t.type)), number(index_of(t.shard));
     number(t.where.first.count), number(t.where.size.count), number(t.shape.rank());
     for (auto const e : t.shape.extents()) number(e);
   }
-  number(config.fingerprint());
-  text(map.arch_name()), text(o.quant);
-  for (auto const& s : map.schemes()) text(s.name);
-  for (auto const& r : map.rules()) {
-    auto const from = arch::name_of(r), to = arch::target_of(r);
-    text(from.view()), text(to.view());
-    number(static_cast<u64>(r.how)), number(static_cast<u64>(r.over)), number(static_cast<u64>(r.at));
-    number(u64{r.blocks} << 16 | u64{r.piece} << 8 | r.pieces);
+  number(config.fingerprint()), text(o.quant);
+  for (auto const& map : maps) {
+    text(map.arch_name());
+    for (auto const& s : map.schemes()) text(s.name);
+    for (auto const& r : map.rules()) {
+      auto const from = arch::name_of(r), to = arch::target_of(r);
+      text(from.view()), text(to.view());
+      number(static_cast<u64>(r.how)), number(static_cast<u64>(r.over)), number(static_cast<u64>(r.at));
+      number(u64{r.blocks} << 16 | u64{r.piece} << 8 | r.pieces);
+    }
   }
   for (u64 const n : {at.tp, at.ep, at.pp}) number(n);
   for (auto const& g : at.groups) number(g ? g->size : 0);
@@ -73,24 +78,56 @@ PENSTOCK_INLINE result<void> check_topology(topology const& at) {
   return {};
 }
 
-/// Every tensor is a parameter of the same name, whole.
-PENSTOCK_INLINE std::vector<transfer> take_as_stored(checkpoint const& weights, plan& p) {
+/// Are files that hold one rank each taken as they are, and by as many ranks?
+PENSTOCK_INLINE result<void> check_ranks(checkpoint const& weights, std::span<map_view const> maps,
+                                         topology const& at) {
+  if (weights.shards.empty() || !weights.shards.back().rank) return {};
+  u32 const ranks = *weights.shards.back().rank + 1;
+  if (ranks != at.ranks())
+    return error{error_kind::plan, "expected " + std::to_string(ranks) +
+                                       " ranks (tp x pp), as many as have files, found " + std::to_string(at.ranks())};
+  for (auto const& map : maps)
+    if (!map.identity())
+      return error{error_kind::plan, "expected files of single ranks to be taken as stored, found architecture " +
+                                         std::string{map.arch_name()} + "; choose --arch as_stored"};
+  return {};
+}
+
+/// Every tensor is a parameter of the same name, whole: all of them, or those in this rank's own files.
+PENSTOCK_INLINE std::vector<transfer> take_as_stored(checkpoint const& weights, plan& p, used_inputs& used) {
   std::vector<transfer> all;
   for (auto const& t : weights.tensors) {
+    if (auto const rank = weights.shards[index_of(t.shard)].rank; rank && *rank != p.rank) continue;
     parameter q;
-    q.name = t.name, q.type = t.type, q.shape = t.shape, q.size = t.where.size,
+    q.name = t.name, q.type = t.type, q.shape = t.shape, q.size = t.where.size, q.layer = layer_id{p.layers},
     q.id = param_id{static_cast<u32>(p.parameters.size())};
     u64 rows = 1;
     for (unsigned d = 0; d + 1 < t.shape.rank(); ++d) rows *= t.shape[d];
     q.row = rows && q.size.count % rows == 0 ? bytes{q.size.count / rows} : q.size;
     if (q.size.count) {
-      ++p.tensors;
+      if (auto taken = used.tensors[static_cast<std::size_t>(&t - weights.tensors.data())]; !taken)
+        ++p.tensors, taken = true;
       all.push_back({t.shard, q.id, t.where.first.count, q.size.count, 0, q.size.count, q.size.count, 1, q.row.count});
     }
     p.parameters.push_back(std::move(q));
   }
-  p.layers = 1;
+  ++p.layers;
   return all;
+}
+
+/// Are the models' parameters called differently, and is each table of experts for some layer?
+PENSTOCK_INLINE result<void> check_models(plan const& p, topology const& at, used_inputs const& used) {
+  std::unordered_set<std::string_view> names;
+  for (auto const& q : p.parameters)
+    if (p.models.size() > 1 && !names.insert(q.name).second)
+      return error{error_kind::plan, "expected parameters of different names in the models of one plan, found \"" +
+                                         q.name + "\" in two; give one another name in its map, with as()"};
+  for (std::size_t i = 0; i < at.experts.size(); ++i)
+    if (auto const& layer = at.experts[i].layer; !used.tables[i])
+      return error{error_kind::plan, "expected at most one table of experts for a layer that has experts, found " +
+                                         (layer ? "another for layer " + std::to_string(*layer)
+                                                : std::string{"one more for all layers"})};
+  return {};
 }
 
 /// Rank r of n begins with the object that is r / n of the way, so that not all ask for the same one at once.
@@ -126,8 +163,14 @@ PENSTOCK_INLINE result<void> every_byte_once(plan const& p) {
 
 PENSTOCK_INLINE result<plan> make_plan(checkpoint const& weights, model_config const& config, map_view const& map,
                                        topology const& at, plan_options const& o) {
+  return make_plan(weights, config, std::span{&map, 1}, at, o);
+}
+
+PENSTOCK_INLINE result<plan> make_plan(checkpoint const& weights, model_config const& config,
+                                       std::span<map_view const> maps, topology const& at, plan_options const& o) {
   auto const begin = std::chrono::steady_clock::now();
   if (auto r = detail::check_topology(at); !r) return std::move(r).error();
+  if (auto r = detail::check_ranks(weights, maps, at); !r) return std::move(r).error();
   if (weights.tensors.size() > ~u32{} / 4)
     return error{error_kind::plan,
                  "expected at most a billion tensors, found " + std::to_string(weights.tensors.size())};
@@ -136,23 +179,32 @@ PENSTOCK_INLINE result<plan> make_plan(checkpoint const& weights, model_config c
   for (auto const& s : weights.shards) p.objects.push_back(s.name);
 
   std::vector<detail::transfer> transfers;
-  if (map.identity()) {
-    transfers = detail::take_as_stored(weights, p);
-  } else {
-    auto bound = detail::bound_map::bind(map, config, weights.tensors);
-    if (!bound) return std::move(bound).error();
-    auto const schemes = detail::scheme_choice::make(*bound, config, o.quant);
-    if (!schemes) return schemes.error();
-    auto t = detail::planner{weights, config, *bound, *schemes, at, p}.run();
-    if (!t) return std::move(t).error();
-    transfers = *std::move(t);
-    if (p.parameters.empty())
-      return error{error_kind::plan, "expected tensors for architecture " + std::string{map.arch_name()} +
-                                         ", found that by config.json this checkpoint has none"};
+  detail::used_inputs used{std::vector<bool>(weights.tensors.size()), std::vector<bool>(at.experts.size())};
+  for (auto const& map : maps) {
+    p.models.push_back({std::string{map.arch_name()}, static_cast<u32>(p.parameters.size()), 0, layer_id{p.layers}});
+    std::vector<detail::transfer> more;
+    if (map.identity()) {
+      more = detail::take_as_stored(weights, p, used);
+    } else {
+      auto bound = detail::bound_map::bind(map, config, weights.tensors);
+      if (!bound) return std::move(bound).error();
+      auto const schemes = detail::scheme_choice::make(*bound, config, o.quant);
+      if (!schemes) return schemes.error();
+      auto t = detail::planner{weights, config, *bound, *schemes, at, p, used}.run();
+      if (!t) return std::move(t).error();
+      more = *std::move(t);
+      if (p.parameters.size() == p.models.back().first && (p.models.size() == 1 || at.last_stage()))
+        return error{error_kind::plan, "expected tensors for architecture " + std::string{map.arch_name()} +
+                                           ", found that by config.json this checkpoint has none"};
+    }
+    p.models.back().end = static_cast<u32>(p.parameters.size());
+    if (transfers.empty()) transfers = std::move(more);
+    else transfers.insert(transfers.end(), more.begin(), more.end());
   }
+  if (auto r = detail::check_models(p, at, used); !r) return std::move(r).error();
   // By object and offset; zeros, which have no object, come last.
   std::stable_sort(transfers.begin(), transfers.end(), [](auto const& a, auto const& b) {
-    return a.object != b.object ? a.object < b.object : a.from < b.from;
+    return std::tie(a.object, a.from, a.width, a.rows) < std::tie(b.object, b.from, b.width, b.rows);
   });
   auto memory = detail::divide_memory(o, bytes{0});
   if (!memory) return std::move(memory).error();
@@ -168,7 +220,7 @@ PENSTOCK_INLINE result<plan> make_plan(checkpoint const& weights, model_config c
   if (auto r = detail::every_byte_once(p); !r) return std::move(r).error();
   if (o.rotate) detail::rotate(p);
   p.price = detail::price_of(p, o.storage);
-  p.input_hash = detail::hash_of_inputs(weights, config, map, at, o);
+  p.input_hash = detail::hash_of_inputs(weights, config, maps, at, o);
   p.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return p;
 }

@@ -82,6 +82,13 @@ struct plan_group {
   void (*run)(std::byte const* kept, std::byte* piece, std::size_t n, plan_copy const&) = nullptr;
 };
 
+/// One of the models that a plan is for: its parameters are plan.parameters[first, end), its layers begin with `layer`.
+struct plan_model {
+  std::string arch;
+  u32 first = 0, end = 0;
+  layer_id layer{};
+};
+
 /// How the memory limit is divided before the first byte.
 struct memory_division {
   static constexpr u64 alignment = 4096;  ///< of slots, bytes
@@ -117,6 +124,7 @@ struct plan {
   std::vector<plan_group> groups;
   std::vector<parameter> parameters;
   std::vector<derivation> derivations;
+  std::vector<plan_model> models;
   u32 layers = 0;  ///< layer_id runs over [0, layers)
   memory_division memory;
 
@@ -132,7 +140,8 @@ struct plan {
   plan_price price;
   std::vector<std::pair<std::string, param_id>> aliases;  ///< names that mean another's parameter: a tied head
 
-  /// By its name or an alias of it; null where there is none. @cost linear in the parameters
+  /// By its name or an alias of it, in the first model that has it; null where there is none. @cost linear in the
+  /// parameters
   [[nodiscard]] parameter const* find(std::string_view name) const& noexcept {
     for (auto const& p : parameters)
       if (p.name == name) return &p;

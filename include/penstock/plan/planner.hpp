@@ -12,14 +12,19 @@
 
 PENSTOCK_BEGIN
 namespace detail {
+/// What the models of one plan share: which tensors are read, which tables of experts are for some layer.
+struct used_inputs {
+  std::vector<bool> tensors, tables;
+};
+
 /// Matches a checkpoint against a bound map and collects what one rank takes of it.
 class planner {
  public:
   planner(checkpoint const& weights, model_config const& config, bound_map const& map, scheme_choice const& schemes,
-          topology const& at, plan& into)
-      : weights_(weights), config_(config), map_(map), schemes_(schemes), at_(at), plan_(into) {}
+          topology const& at, plan& into, used_inputs& used)
+      : weights_(weights), config_(config), map_(map), schemes_(schemes), at_(at), plan_(into), used_(used) {}
 
-  /// Fills the plan's parameters, derivations and aliases.
+  /// Adds to the plan's parameters, derivations and aliases.
   /// @returns what goes where, in no order
   result<std::vector<transfer>> run();
 
@@ -104,6 +109,8 @@ class planner {
   scheme_choice const& schemes_;
   topology const& at_;
   plan& plan_;
+  used_inputs& used_;
+  u32 const first_parameter_ = static_cast<u32>(plan_.parameters.size()), first_layer_ = plan_.layers;
   std::vector<line_state> lines_;
   std::vector<std::size_t> order_;  ///< lines in the order of the map
   std::vector<hit> hits_;           ///< for each tensor

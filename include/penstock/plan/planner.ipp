@@ -24,6 +24,7 @@ PENSTOCK_INLINE result<void> planner::place_experts(std::size_t line) {
       found = experts_.emplace(key, *std::move(made)).first;
     }
     l.placed.push_back(&found->second);
+    if (key.first) used_.tables[static_cast<std::size_t>(key.first - at_.experts.data())] = true;
   }
   return {};
 }
@@ -100,6 +101,12 @@ PENSTOCK_INLINE result<void> planner::land_lines() {
     bool any = false;
     for (u8 const scheme : schemes_.used_by(map.lines()[i].rule)) {
       l.by_scheme.resize(map.schemes().size());
+      if (r.as_numbers && scheme)
+        return error{error_kind::plan,
+                     "expected \"" + map_.name(i, {b.lo[0], b.lo[1]}) +
+                         "\" in plain numbers, which its rule asks for by in_model_dtype(), found scheme " +
+                         std::string{map.schemes()[scheme].name} +
+                         "; take it as it is stored, and let a derived() rule make the numbers"};
       auto const p = part_of(map_, i, scheme);
       if (l.by_scheme[scheme] || !p || p->what == quant::part::note) continue;
       auto where = land(map_, i, *p, config_, at_);
@@ -117,11 +124,6 @@ PENSTOCK_INLINE result<void> planner::land_lines() {
     if (fresh) families_.push_back({i, {}, {}});
     l.family = found->second;
   }
-  for (auto const& t : at_.experts)
-    if (std::none_of(experts_.begin(), experts_.end(), [&](auto const& used) { return used.first.first == &t; }))
-      return error{error_kind::plan, "expected at most one table of experts for a layer that has experts, found " +
-                                         (t.layer ? "another for layer " + std::to_string(*t.layer)
-                                                  : std::string{"one more for all layers"})};
   return {};
 }
 
@@ -136,6 +138,10 @@ PENSTOCK_INLINE result<void> planner::find_layers() {
     }
   all.first = std::min(all.first, all.end);
   u32 const count = all.end - all.first;
+  if (first_layer_) {  // a draft model: whole on the last stage
+    stage_layers_ = at_.last_stage() ? all : layer_range{};
+    return {};
+  }
   if (at_.pp > 1 && at_.pp > count)
     return error{error_kind::plan, "expected a pp of at most " + std::to_string(count) +
                                        ", the number of layers, found pp " + std::to_string(at_.pp)};
@@ -164,7 +170,7 @@ PENSTOCK_INLINE result<void> planner::number_parameters() {
   auto const layered = [](arch::rule const& r) { return !r.path[1].empty() && r.at == arch::stage::of_layer; };
   for (auto const& f : families_)
     if (layered(map_.rule_of(f.line))) layers = std::max(layers, lines_[f.line].first_layer + lines_[f.line].layers);
-  auto add = [&](family& f, u64 layer, layer_id in) {
+  auto add = [&](family& f, u64 layer, u64 in) {
     auto const& r = map_.rule_of(f.line);
     auto const& l = lines_[f.line];
     auto const* part = part_at(f.line, layer);
@@ -180,13 +186,12 @@ PENSTOCK_INLINE result<void> planner::number_parameters() {
     if (r.stacked) p.shape.push_back(experts_at(f.line, layer).count());
     for (unsigned d = 0; d < w.axes; ++d) p.shape.push_back(w.parameter_extents[d]);
     for (auto const e : w.further.extents()) p.shape.push_back(e);
-    p.layer = in;
+    p.layer = layer_id{first_layer_ + static_cast<u32>(in)};
     p.id = param_id{static_cast<u32>(plan_.parameters.size())};
     plan_.parameters.push_back(std::move(p));
   };
   for (auto& f : families_)  // those of a vision tower's layers, too
-    for (u64 layer = 0; !layered(map_.rule_of(f.line)) && layer < lines_[f.line].layers; ++layer)
-      add(f, layer, layer_id{static_cast<u32>(layers)});
+    for (u64 layer = 0; !layered(map_.rule_of(f.line)) && layer < lines_[f.line].layers; ++layer) add(f, layer, layers);
   for (u64 layer = 0; layer < layers; ++layer)
     for (auto& f : families_) {
       auto const& l = lines_[f.line];
@@ -198,9 +203,9 @@ PENSTOCK_INLINE result<void> planner::number_parameters() {
                                            "\", which has no layer number in architecture " +
                                            std::string{map_.map().arch_name()} + ", found " + std::to_string(l.layers)};
       }
-      add(f, layer - l.first_layer, layer_id{static_cast<u32>(layer)});
+      add(f, layer - l.first_layer, layer);
     }
-  plan_.layers = static_cast<u32>(layers) + 1;
+  plan_.layers += static_cast<u32>(layers) + 1;
   giver_.assign(plan_.parameters.size(), no_tensor);
   return {};
 }
@@ -261,7 +266,7 @@ PENSTOCK_INLINE result<void> planner::take(checkpoint_tensor const& t, landing c
     x.at += w.first[0] * parameter_row;
   }
   if (!x.width || !x.rows) return {};
-  ++plan_.tensors;
+  if (!used_.tensors[self]) ++plan_.tensors, used_.tensors[self] = true;
   u64 const from_bits = flat ? bits : row_bits, at_bits = flat ? bits : parameter_row * 8;  // of a row
   auto const put = [&](u64 slice, u64 slot) {
     for (u64 block = 0; block < w.blocks; ++block) {
@@ -346,7 +351,8 @@ PENSTOCK_INLINE void planner::add_aliases() {
     auto const& r = map_.map().rules()[i];
     if (!map_.bound()[i].active || r.tied_to.empty()) continue;
     auto const name = arch::name_of(r);
-    if (auto const* p = plan_.find(r.tied_to)) plan_.aliases.emplace_back(std::string{name.view()}, p->id);
+    for (u32 k = first_parameter_; k < plan_.parameters.size(); ++k)
+      if (plan_.parameters[k].name == r.tied_to) plan_.aliases.emplace_back(std::string{name.view()}, param_id{k});
   }
 }
 

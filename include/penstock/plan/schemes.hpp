@@ -86,6 +86,7 @@ class scheme_choice {
     for (std::size_t i = 0; i < rules.size(); ++i)
       for (std::size_t j = 0; j < rules.size(); ++j) {
         if (!rules[i].piece || rules[j].piece || !m.are_pieces_of_one(i, j)) continue;
+        if (rules[i].as_numbers || rules[j].as_numbers) continue;  // plain in any case, or the planner says no
         u64 const layers = std::max(by_rule_[i].size(), by_rule_[j].size());
         for (u64 layer = 0; layer < layers; ++layer)
           if (of(i, layer) != of(j, layer)) return disagreement(m, of(i, layer) ? j : i, of(i, layer) ? i : j, layer);

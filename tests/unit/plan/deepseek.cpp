@@ -26,6 +26,22 @@ result<plan> small(std::string const& json, topology const& at = {}, map_view co
   if (auto const all = inventory_of(deepseek_map, c); !all) return all.error();
   return make_plan(checkpoint_of(deepseek_map, c).all, c, map, at, {});
 }
+/// A draft model that has an embedding and a head of its own, which are the main model's tensors.
+struct whole_draft {
+  static constexpr std::string_view name = "whole_draft";
+  static constexpr auto map = arch::override_rules(
+      arch::deepseek_v3_mtp::map,
+      arch::tensor("model.embed_tokens.weight", arch::vocab, arch::hidden).by_vocab().as("draft.embed_tokens.weight"),
+      arch::tensor("lm_head.weight", arch::vocab, arch::hidden).unless(arch::tied).as("draft.head.weight"));
+};
+constexpr auto whole_draft_map = weight_map_of<whole_draft, quant::any_of<quant::fp8_block>>::view();
+struct indexer {
+  static constexpr std::string_view name = "indexer";
+  static constexpr auto map =
+      arch::rules(arch::fuse("indexer.wk_weights_proj", arch::linear("indexer.wk", 8, arch::hidden).in_model_dtype(),
+                             arch::plain("indexer.weights_proj", 2, arch::hidden)));
+};
+constexpr auto indexer_map = weight_map_of<indexer, quant::any_of<quant::fp8_block>>::view();
 struct odd {
   static constexpr std::string_view name = "odd";
   static constexpr auto map = arch::rules(arch::linear("kv_b", arch::hidden, arch::hidden),
@@ -161,6 +177,85 @@ BOOST_AUTO_TEST_CASE(a_head_that_does_not_divide_its_rows_cannot_be_derived) {
   auto const p = make_plan(c.all, model_config::of({{"hidden_size", 4}}), weight_map_of<odd>::view(), topology{}, {});
   BOOST_TEST_REQUIRE(!p);
   BOOST_TEST(p.error().message().find("\"made\"") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_asked_for_in_plain_numbers_must_be_stored_so) {
+  made_checkpoint c;
+  c.add("indexer.wk.weight", {8, 4}, dtype::f8_e4m3), c.add("indexer.wk.weight_scale_inv", {2, 1}, dtype::f32);
+  c.add("indexer.weights_proj.weight", {2, 4});
+  std::string const quant = R"({"hidden_size":4,"quantization_config":{"quant_method":"fp8","weight_block_size":[4,4])";
+  auto const refused = make_plan(c.all, parsed(quant + "}}"), indexer_map, {}, {});
+  BOOST_TEST_REQUIRE(!refused);
+  BOOST_TEST((refused.error().kind() == error_kind::plan));
+  for (auto const* word : {"\"indexer.wk.weight", "plain numbers", "fp8_block", "derived()"})
+    BOOST_TEST(refused.error().message().find(word) != std::string::npos, word);
+  made_checkpoint plain;
+  plain.add("indexer.wk.weight", {8, 4}), plain.add("indexer.weights_proj.weight", {2, 4});
+  auto const p =
+      make_plan(plain.all, parsed(quant + R"(,"modules_to_not_convert":["indexer.wk"]}})"), indexer_map, {}, {});
+  BOOST_TEST(shape_of(p.value(), "indexer.wk_weights_proj.weight") == "BF16 [10, 4]");
+}
+
+BOOST_AUTO_TEST_CASE(a_model_and_its_draft_are_one_plan) {
+  auto const config = parsed(small_deepseek());
+  auto const c = checkpoint_of(deepseek_map, config);
+  for (topology at : {topology{}, topology{.tp = 2, .ep = 2, .rank = 1}, topology{.tp = 2, .pp = 2, .rank = 1},
+                      topology{.tp = 2, .pp = 2, .rank = 3}}) {
+    auto const main = make_plan(c.all, config, deepseek_map, at, {}).value();
+    auto const draft_at = topology{.tp = at.tp, .ep = at.ep, .rank = at.rank % at.tp};
+    auto const draft = make_plan(c.all, config, draft_map, draft_at, {}).value();
+    auto const both = make_plan(c.all, config, std::array{deepseek_map, draft_map}, at, {}).value();
+    std::size_t const more = at.last_stage() ? draft.parameters.size() : 0;
+    BOOST_TEST_REQUIRE(both.parameters.size() == main.parameters.size() + more);
+    BOOST_TEST_REQUIRE(both.models.size() == 2u);
+    BOOST_TEST((both.models[0].end == main.parameters.size() && both.models[1].first == both.models[0].end));
+    BOOST_TEST((both.models[1].arch == "deepseek_v3_mtp" && index_of(both.models[1].layer) == main.layers));
+    BOOST_TEST(both.layers == main.layers + draft.layers);
+    for (std::size_t i = 0; i < both.parameters.size(); ++i) {
+      bool const of_main = i < main.parameters.size();
+      auto const& want = of_main ? main.parameters[i] : draft.parameters[i - main.parameters.size()];
+      auto const& got = both.parameters[i];
+      BOOST_TEST(got.name == want.name);
+      BOOST_TEST((got.shape == want.shape && got.size == want.size && got.derived == want.derived), got.name);
+      BOOST_TEST(index_of(got.layer) == index_of(want.layer) + (of_main ? 0 : main.layers), got.name);
+    }
+    bytes const of_draft = more ? draft.needed : bytes{};
+    BOOST_TEST(both.needed.count == (main.needed + of_draft).count);
+    BOOST_TEST(both.tensors == main.tensors + (more ? draft.tensors : 0));
+    BOOST_TEST(both.input_hash != main.input_hash);
+    auto const one = run(both, "model.eh_proj.weight"), alone = run(draft, "model.eh_proj.weight");
+    if (more) BOOST_TEST(one == alone, boost::test_tools::per_element());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_both_models_need_is_read_once) {
+  auto const config = parsed(small_deepseek());
+  auto const c = checkpoint_of(deepseek_map, config);
+  topology const at{.tp = 2, .rank = 1};
+  plan_options o;
+  o.storage.gap = bytes{0};
+  auto const main = make_plan(c.all, config, deepseek_map, at, o).value();
+  auto const draft = make_plan(c.all, config, whole_draft_map, at, o).value();
+  auto const both = make_plan(c.all, config, std::array{deepseek_map, whole_draft_map}, at, o).value();
+  bytes const share{32 * 16 * 2};  // of the embedding, which both divide; the draft has the head whole
+  BOOST_TEST(both.needed.count == (main.needed + draft.needed - share).count);
+  BOOST_TEST(both.read.count == both.needed.count);
+  BOOST_TEST(both.tensors + 2 == main.tensors + draft.tensors);
+  BOOST_TEST(run(both, "draft.embed_tokens.weight") == run(main, "model.embed_tokens.weight"),
+             boost::test_tools::per_element());
+  BOOST_TEST(run(both, "draft.head.weight") == run(draft, "draft.head.weight"), boost::test_tools::per_element());
+  auto const twice = make_plan(c.all, config, std::array{deepseek_map, deepseek_map}, at, o);
+  BOOST_TEST(twice.error().message().find("\"model.embed_tokens.weight\" in two") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_table_of_experts_may_be_for_the_draft) {
+  auto const config = parsed(small_deepseek());
+  auto const c = checkpoint_of(deepseek_map, config);
+  topology at;
+  at.experts = {{2u, {{3, 2, 1, 0, 1}}}};
+  auto const both = make_plan(c.all, config, std::array{deepseek_map, draft_map}, at, {}).value();
+  BOOST_TEST(shape_of(both, "model.decoder.mlp.experts.w2_weight") == "F8_E4M3 [5, 16, 16]");
+  BOOST_TEST(!make_plan(c.all, config, deepseek_map, at, {}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
