@@ -33,7 +33,7 @@ def fault_of(path, command):
 
 def main():
     split = sys.argv.index("--")
-    (where, nvcc), flags = sys.argv[1:split], [f for f in sys.argv[split + 1 :] if not f.startswith("-W")]
+    (where, nvcc), flags = sys.argv[1:split], [f for f in sys.argv[split + 1 :] if not f.startswith(("-W", "-isystem"))]
     programs = sorted(path for path in Path(where).glob("*.cpp") if path.name.startswith(FAMILIES))
     if not programs:
         sys.exit(f"{where}: no programs")

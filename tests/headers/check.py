@@ -77,7 +77,7 @@ def main():
     commands = [[compiler, *flags] for compiler in given.compiler]
 
     if given.what == "nvcc":
-        said = [compile_cuda(given.nvcc, [f for f in flags if not f.startswith("-W")], headers)]
+        said = [compile_cuda(given.nvcc, [f for f in flags if not f.startswith(("-W", "-isystem"))], headers)]
     elif given.what == "hostile_macros":
         said = [compile_text(command, among_hostile_macros(headers, flags)) for command in commands]
     elif given.what == "without_exceptions":
