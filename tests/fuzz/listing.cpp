@@ -1,6 +1,6 @@
 // A page of a listing in XML: refused, or each file has a proper name and size.
-#include <penstock/net/url.hpp>
 #include <penstock/net/plain_xml.hpp>
+#include <penstock/net/url.hpp>
 #include <penstock/storage/azure_listing.hpp>
 
 #include "check.hpp"

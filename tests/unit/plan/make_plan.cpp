@@ -286,9 +286,8 @@ BOOST_AUTO_TEST_CASE(every_slot_size_gives_the_same_parameters) {
 }
 BOOST_AUTO_TEST_CASE(a_topology_that_cannot_be_is_an_error) {
   auto const c = llama_checkpoint({});
-  for (auto const& at :
-       {topology{.tp = 0}, topology{.tp = 4, .ep = 3}, topology{.tp = 2, .rank = 2}, topology{.pp = 3},
-        topology{.pp = 2, .stage_layers = {1, 3}}, topology{.pp = 2, .stage_layers = {2}}})
+  for (auto const& at : {topology{.tp = 0}, topology{.tp = 4, .ep = 3}, topology{.tp = 2, .rank = 2}, topology{.pp = 3},
+                         topology{.pp = 2, .stage_layers = {1, 3}}, topology{.pp = 2, .stage_layers = {2}}})
     BOOST_TEST((make_plan(c.all, config_of({}), llama_map, at).error().kind() == error_kind::plan));
 }
 
