@@ -20,6 +20,7 @@ LOCAL, REMOTE, EACH = (40, 8, 2) if SANITIZED else (120, 24, 10)
 FAMILIES = [generators.made_llama, generators.made_llama, generators.made_as_stored]
 FAMILIES += [generators.random_llama_fp8_block, generators.random_deepseek, generators.random_deepseek]
 FAMILIES += [families.random_family] * 2 + [families.random_bert]
+FAMILIES += [generators.random_llama_packed, generators.random_kimi, generators.random_gpt_oss]
 KIB = 1024
 SLOTS = [4, 8, 12, 20, 64, 256, 1024]
 
@@ -85,7 +86,7 @@ class Digests(ProgramTest):
         """How many pipeline stages to ask for: models of numbered layers are divided so, others not."""
         if architecture == "as_stored" or architecture.endswith("_mtp"):
             return 1
-        return min(rng.choice([1, 1, 1, 2, 3]), config["num_hidden_layers"])
+        return min(rng.choice([1, 1, 1, 2, 3]), config.get("text_config", config)["num_hidden_layers"])
 
     def split(self, rng, tp, ep, pp=1):
         """The options for it, which may be left out where they say 1."""
@@ -129,7 +130,8 @@ class Digests(ProgramTest):
     def test_every_architecture(self):
         """The same, so many of each that has a random generator of its own."""
         makers = {family.name: functools.partial(families.random_of, family=family) for family in families.FAMILIES}
-        makers["bert"] = families.random_bert
+        makers |= {"bert": families.random_bert, "packed": generators.random_llama_packed}
+        makers |= {"kimi_k25": generators.random_kimi, "gpt_oss": generators.random_gpt_oss}
         for name, make in makers.items():
             for case in cases(EACH):
                 self.one(f"{name} {case}", lambda folder, case: (folder, {}), name, make)

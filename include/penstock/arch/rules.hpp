@@ -62,6 +62,12 @@ constexpr rule tensor(std::string_view name, dim n, dim k, dim inner, call_site 
   auto r = tensor(name, n, k, at);
   return r.inner = inner, r.rank = 3, r;
 }
+/// The weight of a convolution in a window of two dimensions: [n, k, height, width].
+constexpr rule convolution(std::string_view name, dim n, dim k, dim height, dim width,
+                           call_site at = call_site::here()) {
+  auto r = tensor(name, n, k, height, at);
+  return r.window[0] = width, r.rank = 4, r;
+}
 /// A linear layer [n, k], by its module's name: the quant scheme appends `.weight`, its scales and the bias.
 constexpr rule linear(std::string_view module, dim n, dim k, call_site at = call_site::here()) {
   auto r = tensor(module, n, k, at);
@@ -93,6 +99,33 @@ constexpr rule derived(std::string_view name, std::string_view source, head_rows
                        call_site at = call_site::here()) {
   auto r = tensor(source, 1, at);
   return r.what = rule::derived, r.to[2] = name, r.step = step, r.as_numbers = true, r;
+}
+/// No scheme quantises the linears inside, whatever the config declares.
+template <class... Rules>
+constexpr auto not_quantised(Rules const&... r) {
+  auto g = rules(r...);
+  for (auto& one : g.list) one.never_quantised = true;
+  return g;
+}
+/// The rules inside hold where the config's flag does, or where it does not.
+template <class... Rules>
+constexpr auto when(dim flag, Rules const&... r) {
+  auto g = rules(r...);
+  for (auto& one : g.list) one = one.when(flag);
+  return g;
+}
+template <class... Rules>
+constexpr auto unless(dim flag, Rules const&... r) {
+  auto g = rules(r...);
+  for (auto& one : g.list) one = one.unless(flag);
+  return g;
+}
+/// The parameters inside are on one pipeline stage.
+template <class... Rules>
+constexpr auto on_stage(stage where, Rules const&... r) {
+  auto g = rules(r...);
+  for (auto& one : g.list) one.at = where;
+  return g;
 }
 /// What these rules claim is known and not wanted.
 template <class... Rules>

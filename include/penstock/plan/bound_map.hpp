@@ -48,6 +48,15 @@ class bound_map {
   }
   /// Has this layer of the model, by its own number, what the line says?
   [[nodiscard]] bool in_layer(std::size_t line, u64 layer) const noexcept { return holds_in(rule_of(line), layer); }
+  /// The name of the parameter that a line writes, `*` kept.
+  [[nodiscard]] arch::spelled_name target(std::size_t line) const noexcept {
+    auto const suffix = suffix_of(line);
+    for (auto const& s : map_.schemes())
+      for (std::size_t i = 0; i < s.count; ++i)
+        if (s.parts[i].suffix == suffix && !s.parts[i].called.empty())
+          return arch::target_of(rule_of(line), s.parts[i].called);
+    return arch::target_of(rule_of(line), suffix);
+  }
   /// All lines, in the order in which the map states their rules.
   [[nodiscard]] std::vector<std::size_t> lines_in_order() const;
   /// Are two rules, by their numbers, pieces of one parameter under this config?
@@ -127,7 +136,8 @@ inline result<bound_map> bound_map::bind(map_view const& map, model_config const
         b.hi[w] = r.path[w + 1].empty() ? 1 : r.each[w].hi.value(number);
       }
       b.n = r.n.value(number), b.k = r.k.value(number), b.inner = r.inner.value(number);
-      b.slices = r.slices.value(number);
+      for (unsigned i = 0; i < 2; ++i) b.window[i] = r.window[i].zero() ? 1 : r.window[i].value(number);
+      b.slices = r.slices.value(number), b.share_unit = r.share_unit.value(number);
       b.heads = r.heads.value(number), b.vocab_unit = r.vocab_unit.value(number);
       b.head = r.step.head.value(number), b.first = r.step.first.value(number), b.taken = r.step.count.value(number);
       b.bias = r.has_bias && r.bias_if.value(number);

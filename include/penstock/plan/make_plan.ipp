@@ -8,6 +8,7 @@
 
 #include <penstock/plan/planner.ipp>
 #include <penstock/plan/planner_derived.hpp>
+#include <penstock/plan/planner_zeros.hpp>
 
 PENSTOCK_BEGIN
 namespace detail {

@@ -1,6 +1,7 @@
 """A parameter of one rank, and the cuts that make one. Bytes are read only when they are asked for."""
 
 import hashlib
+import math
 from dataclasses import dataclass
 from typing import Callable
 
@@ -40,6 +41,7 @@ class Part:
     dtype: str
     shape: tuple
     read: Callable
+    padding: int = 0  # how many of the bytes are zeros that no file has
 
 
 def whole(name, tensor):
@@ -80,6 +82,26 @@ def columns(tensor, first, count):
     return Part(tensor.dtype, (height, count), read)
 
 
+def reshaped(part, *shape):
+    return Part(part.dtype, shape, part.read)
+
+
+def padded(part, *shape):
+    """Zeros below and to the right of a vector or a matrix."""
+    element = BITS[part.dtype] // 8
+    size = math.prod(shape) * element
+
+    def read():
+        data = part.read()
+        if len(shape) == 1:
+            return data.ljust(size, b"\0")
+        width, wider = part.shape[1] * element, shape[1] * element
+        lines = (data[row * width : (row + 1) * width].ljust(wider, b"\0") for row in range(part.shape[0]))
+        return b"".join(lines).ljust(size, b"\0")
+
+    return Part(part.dtype, shape, read, size - math.prod(part.shape) * element)
+
+
 def stacked(name, parts, matrices=None):
     """A parameter whose rows are those of `parts`; with `matrices`, so many matrices of equal height."""
     dtypes, widths = {part.dtype for part in parts}, {part.shape[1:] for part in parts}
@@ -87,4 +109,5 @@ def stacked(name, parts, matrices=None):
         raise ValueError(f"{name}: its pieces are {dtypes} and {widths}")
     (dtype,), (width,), height = dtypes, widths, sum(part.shape[0] for part in parts)
     shape = (height, *width) if matrices is None else (matrices, height // matrices, *width)
-    return Parameter(name, dtype, shape, lambda: b"".join(part.read() for part in parts), size_in_bytes(dtype, shape))
+    from_file = size_in_bytes(dtype, shape) - sum(part.padding for part in parts)
+    return Parameter(name, dtype, shape, lambda: b"".join(part.read() for part in parts), from_file)

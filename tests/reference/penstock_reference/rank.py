@@ -1,5 +1,6 @@
 """What one rank takes of a checkpoint: modules of a model, cut and joined into parameters."""
 
+import copy
 import re
 
 from .parameter import Parameter, columns, matrix, rows, stacked, whole
@@ -17,8 +18,8 @@ def share(what, total, ranks, rank):
 class Linear:
     """A linear module as stored: by suffix, its tensor and how many rows and columns of the weight an element is for."""
 
-    def __init__(self, module, tensors):
-        self.module, self.tensors = module, tensors
+    def __init__(self, module, tensors, height):
+        self.module, self.tensors, self.height = module, tensors, height
 
     def rows(self, first, count, *, ragged):
         """By suffix, what belongs to these rows. Blocks are never cut; `ragged`: the last may be short."""
@@ -34,6 +35,9 @@ class Linear:
         for suffix, (tensor, (_, unit)) in self.tensors.items():
             if suffix == "bias":  # whole on every rank; the engine adds it on one
                 made[suffix] = rows(tensor, 0, tensor.shape[0])
+                continue
+            if unit is None:
+                made[suffix] = columns(tensor, 0, tensor.shape[1])
                 continue
             if first % unit or (count % unit and not ragged):
                 raise ValueError(f"{self.module}: columns {first} to {first + count} cut a block of {unit}")
@@ -55,14 +59,14 @@ class Rank:
     def __init__(self, checkpoint, tp, ep, rank, finished):
         if tp % ep:
             raise ValueError(f"tp {tp} does not divide by ep {ep}")
-        self.config, self.tensors = checkpoint.config, dict(checkpoint.tensors)
+        self.config, self.tensors, self.prefix = checkpoint.config, dict(checkpoint.tensors), None
         self.tp, self.rank, self.finished = tp, rank, finished  # finished: with what the last steps derive
         self.ep, self.ep_rank = ep, rank // (tp // ep)
         self.expert_tp, self.expert_rank = tp // ep, rank % (tp // ep)
 
     def take(self, name, *shape, dtype=None):
         tensor = self.tensors.pop(name)
-        if tensor.shape != shape or dtype not in (None, tensor.dtype):
+        if tensor.shape != shape or (dtype and tensor.dtype not in ((dtype,) if isinstance(dtype, str) else dtype)):
             raise ValueError(f"{name} is {tensor.dtype} {tensor.shape}, not {dtype or ''} {shape}")
         return tensor
 
@@ -84,17 +88,18 @@ class Rank:
 
     def linear(self, module, out_features, in_features, bias=False):
         tensors = {}
-        for suffix, dtype, shape, block in scheme_of(self.config).tensors(module, out_features, in_features):
-            tensors[suffix] = self.take(f"{module}.{suffix}", *shape, dtype=dtype), block
+        scheme = scheme_of(self.config)
+        for suffix, dtype, shape, block in scheme.tensors(module, out_features, in_features, self.prefix):
+            tensor = self.take(f"{module}.{suffix}", *shape, dtype=dtype)
+            if block:
+                tensors[suffix] = tensor, block
         if bias:
             tensors["bias"] = self.take(f"{module}.bias", out_features), (1, 1)
-        return Linear(module, tensors)
+        return Linear(module, tensors, out_features)
 
     def replicated(self, target, *linears):
         """Whole on every rank; several lie one after the other, and only the last may end in a short block."""
-        pieces = [
-            linear.rows(0, linear.tensors["weight"][0].shape[0], ragged=linear is linears[-1]) for linear in linears
-        ]
+        pieces = [linear.rows(0, linear.height, ragged=linear is linears[-1]) for linear in linears]
         return joined(target, pieces)
 
     def column_parallel(self, target, linear, first, count):
@@ -114,17 +119,19 @@ class Rank:
         down = self.linear(f"{source}.down_proj", hidden, intermediate, bias)
         yield from self.row_parallel(f"{target}.down_proj", down, *part)
 
-    def experts(self, source, target, experts, hidden, intermediate, names=("gate_proj", "up_proj", "down_proj")):
-        """Each expert-parallel rank has a block of experts, the first ones one more where they do not divide.
-
-        In the file each expert has three matrices, or all have two tensors: gates above ups, and the ways down.
-        """
+    def own_experts(self, source, experts):
+        """Each expert-parallel rank has a block of experts, the first ones one more where they do not divide."""
         each, more = divmod(experts, self.ep)
         mine = range(
             self.ep_rank * each + min(self.ep_rank, more), (self.ep_rank + 1) * each + min(self.ep_rank + 1, more)
         )
         if not mine:
             raise ValueError(f"{source}: {experts} experts for {self.ep} ranks")
+        return mine
+
+    def experts(self, source, target, experts, hidden, intermediate, names=("gate_proj", "up_proj", "down_proj")):
+        """In the file each expert has three matrices, or all have two tensors: gates above ups, and the ways down."""
+        mine = self.own_experts(source, experts)
         first, count = part = share("intermediate size of an expert", intermediate, self.expert_tp, self.expert_rank)
         w13, w2 = [], []
         if source + ".gate_up_proj" in self.tensors:
@@ -144,6 +151,16 @@ class Rank:
                 w2 += [linear.columns(*part, ragged=self.expert_tp == 1)] * (n in mine)
         yield from joined(target + ".w13", w13, "_", len(mine))
         yield from joined(target + ".w2", w2, "_", len(mine))
+
+    def inside(self, prefix, config):
+        """The same rank's view of a model inside of this one, whose tensors have the prefix; they are taken from this."""
+        view = copy.copy(self)
+        view.config, view.prefix = dict(config), (prefix,) if "quantization_config" in config else prefix
+        if "quantization_config" in self.config:
+            view.config["quantization_config"], view.prefix = self.config["quantization_config"], prefix
+        names = [name for name in self.tensors if name.startswith(prefix)]
+        view.tensors = {name.removeprefix(prefix): self.tensors.pop(name) for name in names}
+        return view
 
     def skip(self, pattern):
         """Ticks off every tensor in whose name the regular expression occurs."""
