@@ -7,12 +7,13 @@ with all experts of a layer in one tensor, as transformers 5 holds them in memor
 import itertools
 import json
 import shutil
+import sys
 
 import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
-from with_torch import answers
+from with_torch import answers, from_mxfp4, logits, to_mxfp4
 from make_tiny_deepseek import DATA, IDS, LOGITS, digest, make_model, save
 from penstock_reference.architectures import accepts, architecture_of
 from penstock_reference.checkpoint import Checkpoint
@@ -51,6 +52,14 @@ MODELS = {
     ),
     "tiny_gemma2": transformers.Gemma2Config(**GQA, query_pre_attn_scalar=4, sliding_window=16),
     "tiny_gemma3": transformers.Gemma3TextConfig(**GQA, query_pre_attn_scalar=4, sliding_window=16),
+    # Window smaller than the prompt; one of MXFP4, which is made here: three blocks of 32 are cut unevenly.
+    "tiny_gpt_oss": transformers.GptOssConfig(**GQA, num_local_experts=4, num_experts_per_tok=2, sliding_window=4),
+    "tiny_gpt_oss_mxfp4": transformers.GptOssConfig(
+        **GQA | dict(hidden_size=32, intermediate_size=96, num_hidden_layers=1),
+        num_local_experts=2,
+        num_experts_per_tok=1,
+        sliding_window=4,
+    ),
     "tiny_bert": transformers.BertConfig(**BASE),
 }
 
@@ -63,6 +72,25 @@ def in_one(model, folder):
     save_file(tensors, folder / "model.safetensors", {"format": "pt"})
 
 
+def in_blocks(folder):
+    """Rewrites a saved gpt-oss with its experts in blocks of MXFP4. @returns its tensors as numbers"""
+    stored, numbers = {}, {}
+    for file in (*folder.glob("*.safetensors"), *folder.glob("*.index.json")):
+        for name, tensor in load_file(file).items() if file.suffix == ".safetensors" else ():
+            numbers[name] = stored[name] = tensor
+            if name.endswith(("experts.gate_up_proj", "experts.down_proj")):
+                blocks, scales = to_mxfp4(stored.pop(name).transpose(1, 2).contiguous())
+                stored[name + "_blocks"], stored[name + "_scales"] = blocks, scales
+                numbers[name] = from_mxfp4(blocks, scales).transpose(1, 2)
+        file.unlink()
+    save_file(stored, folder / "model.safetensors", {"format": "pt"})
+    config = json.loads((folder / "config.json").read_text())
+    names = ["model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head"]
+    config["quantization_config"] = {"modules_to_not_convert": names, "quant_method": "mxfp4"}
+    (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
+    return {name: tensor.contiguous() for name, tensor in numbers.items()}
+
+
 def make_bert(config):
     torch.manual_seed(7)
     model = transformers.BertModel(config).eval()
@@ -73,7 +101,10 @@ def make_bert(config):
 
 
 def main():
+    wanted = sys.argv[1:] or MODELS  # names, to make some alone
     for name, config in MODELS.items():
+        if name not in wanted:
+            continue
         folder = DATA / name
         shutil.rmtree(folder, ignore_errors=True)
         for old in DATA.glob(name + ".*"):
@@ -86,6 +117,7 @@ def main():
             save(model, folder)
         if name.endswith("_in_one"):
             in_one(model, folder)
+        numbers = in_blocks(folder) if name.endswith("_mxfp4") else None
         for file in folder.iterdir():
             file.chmod(0o644)
         checkpoint = Checkpoint(folder)
@@ -93,7 +125,10 @@ def main():
             "made_by": {"torch": torch.__version__, "transformers": transformers.__version__},
             "ids": [[i % config.vocab_size for i in ids] for ids in IDS],
         }
-        found = answers(folder, record["ids"], LOGITS)
+        if numbers:
+            found = logits(checkpoint.config, numbers, record["ids"], LOGITS)
+        else:
+            found = answers(folder, record["ids"], LOGITS)
         record["logits"] = [[round(number, 5) for number in answer] for answer in found]
         (DATA / f"{name}.logits.json").write_text(json.dumps(record) + "\n")
         architecture = architecture_of(checkpoint.config)
