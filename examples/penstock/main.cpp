@@ -48,10 +48,11 @@ void add_uri(CLI::App& c, arguments& a) {
 void add_plan_options(CLI::App& c, arguments& a) {
   c.add_option(
       "--arch", a.arch,
-      "weight map: as_stored, bert, deepseek_v2, deepseek_v3, deepseek_v3_mtp (draft), gemma2, gemma3, glm4_moe, llama, "
-      "mistral, mixtral, qwen2, qwen3, qwen3_moe, qwen_vl (default: by config.json)");
+      "weight map: as_stored, bert, deepseek_v2, deepseek_v3, deepseek_v3_mtp (draft), gemma2, gemma3, glm4_moe, "
+      "gpt_oss, kimi_k25, llama, mistral, mixtral, qwen2, qwen3, qwen3_moe, qwen_vl (default: by config.json)");
   c.add_option("--draft", a.draft, "another weight map, of the draft model in the same files: deepseek_v3_mtp");
-  c.add_option("--quant", a.quant, "quant scheme: none, fp8_block (default: by config.json)");
+  c.add_option("--quant", a.quant,
+               "quant scheme: none, fp8_block, mxfp4, wna16, wna16_channel (default: by config.json)");
   c.add_option("--tp", a.tp, "tensor-parallel ranks")->capture_default_str();
   c.add_option("--ep", a.ep, "blocks of experts")->capture_default_str();
   c.add_option("--pp", a.pp, "pipeline stages")->capture_default_str();
@@ -99,7 +100,7 @@ void add_synth_options(CLI::App& c, arguments& a) {
           },
           "", "seed"))
       ->capture_default_str();
-  c.add_option("--quant", a.quant, "quantisation: none, fp8_block (default: the model's own)");
+  c.add_option("--quant", a.quant, "quantisation: none, fp8_block, mxfp4, wna16 (default: the model's own)");
   c.add_flag("--sparse", a.sparse, "holes for data: no room on disk, and every value is zero");
   c.add_flag("--shuffle", a.shuffle, "what belongs together lies far apart, in different files");
 }

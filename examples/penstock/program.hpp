@@ -5,6 +5,8 @@
 #include <penstock/arch/gemma2.hpp>
 #include <penstock/arch/gemma3.hpp>
 #include <penstock/arch/glm4_moe.hpp>
+#include <penstock/arch/gpt_oss.hpp>
+#include <penstock/arch/kimi_k25.hpp>
 #include <penstock/arch/llama.hpp>
 #include <penstock/arch/mistral.hpp>
 #include <penstock/arch/mixtral.hpp>
@@ -14,6 +16,8 @@
 #include <penstock/arch/qwen_vl.hpp>
 #include <penstock/pipeline/pipeline.hpp>
 #include <penstock/quant/fp8_block.hpp>
+#include <penstock/quant/mxfp4.hpp>
+#include <penstock/quant/wna16.hpp>
 #include <penstock/storage/any.hpp>
 
 #include "arguments.hpp"
@@ -37,13 +41,14 @@ struct program_policies : penstock::defaults {
   using storage = every_store;
   using trace = tracing;
   using ownership = penstock::ownership::place;
-  using quant = penstock::quant::any_of<penstock::quant::fp8_block>;
-  using arch = penstock::arch::any_of<penstock::arch::as_stored, penstock::arch::bert, penstock::arch::deepseek_v2,
-                                      penstock::arch::deepseek_v3, penstock::arch::deepseek_v3_mtp,
-                                      penstock::arch::gemma2, penstock::arch::gemma3, penstock::arch::glm4_moe,
-                                      penstock::arch::llama, penstock::arch::mistral, penstock::arch::mixtral,
-                                      penstock::arch::qwen2, penstock::arch::qwen3, penstock::arch::qwen3_moe,
-                                      penstock::arch::qwen2_vl, penstock::arch::qwen2_5_vl, penstock::arch::qwen3_vl>;
+  using quant = penstock::quant::any_of<penstock::quant::fp8_block, penstock::quant::mxfp4, penstock::quant::wna16,
+                                        penstock::quant::wna16_channel>;
+  using arch = penstock::arch::any_of<
+      penstock::arch::as_stored, penstock::arch::bert, penstock::arch::deepseek_v2, penstock::arch::deepseek_v3,
+      penstock::arch::deepseek_v3_mtp, penstock::arch::gemma2, penstock::arch::gemma3, penstock::arch::glm4_moe,
+      penstock::arch::gpt_oss, penstock::arch::kimi_k25, penstock::arch::llama, penstock::arch::mistral,
+      penstock::arch::mixtral, penstock::arch::qwen2, penstock::arch::qwen3, penstock::arch::qwen3_moe,
+      penstock::arch::qwen2_vl, penstock::arch::qwen2_5_vl, penstock::arch::qwen3_vl>;
 };
 struct borrow_policies : program_policies {
   using ownership = penstock::ownership::borrow;

@@ -30,11 +30,23 @@ constexpr width widths[] = {{"hidden_size", 128}, {"intermediate_size", 1024}, {
 struct declaration {
   std::string_view scheme, json;
 };
-constexpr declaration declarations[] = {{"none", ""}, {"fp8_block", R"({
+constexpr declaration declarations[] = {{"none", ""},
+                                        {"fp8_block", R"({
     "activation_scheme": "dynamic",
     "fmt": "e4m3",
     "quant_method": "fp8",
     "weight_block_size": [128, 128]
+  })"},
+                                        {"mxfp4", R"({"quant_method": "mxfp4"})"},
+                                        {"wna16", R"({
+    "config_groups": {"group_0": {
+      "input_activations": null,
+      "targets": ["Linear"],
+      "weights": {"num_bits": 4, "type": "int", "strategy": "group", "group_size": 32, "symmetric": true}
+    }},
+    "format": "pack-quantized",
+    "ignore": ["lm_head"],
+    "quant_method": "compressed-tensors"
   })"}};
 
 /// The members of a JSON object of ours, each value as it is written.
@@ -57,6 +69,11 @@ class json_members {
   bool has(std::string_view key) { return find(key) != list_.end(); }
   void remove(std::string_view key) {
     if (auto const m = find(key); m != list_.end()) list_.erase(m);
+  }
+  /// An object that is a member; without members where it is not there.
+  json_members inside(std::string_view key) {
+    auto const m = find(key);
+    return json_members{m == list_.end() ? std::string_view{} : std::string_view{m->second}};
   }
   std::string text() const {
     std::string s;
@@ -118,6 +135,18 @@ void set_layers(json_members& m, model_config const& real, u64 layers) {
     m.set("first_k_dense_replace", std::min(dense, std::max(layers - 1, u64{1})));
 }
 
+/// A vision tower has at most as many layers, and its widths are scaled; its heads stay.
+void set_vision(json_members& m, model_config const& real, arguments const& a, u64 hidden) {
+  auto const is = [&](char const* key) { return *real.number(std::string{"vision_config."} + key); };
+  if (a.layers) m.set("vt_num_hidden_layers", std::min<u64>(*a.layers, is("vt_num_hidden_layers")));
+  if (a.scale < 1) {
+    auto const width = scaled(is("vt_hidden_size"), a.scale, 128);
+    m.set("vt_hidden_size", width), m.set("mm_hidden_size", width);
+    m.set("vt_intermediate_size", scaled(is("vt_intermediate_size"), a.scale, 16));
+  }
+  m.set("text_hidden_size", hidden);
+}
+
 /// Nothing where the model has no experts.
 std::optional<u64> experts_of(model_config const& real) {
   auto const routed = real.number("n_routed_experts");
@@ -132,7 +161,9 @@ void set_experts(json_members& m, model_config const& real, u64 experts) {
   while (groups > 1 && (experts % groups || experts / groups < 2)) --groups;
   auto const chosen = std::min(real.number("topk_group").value_or(1), groups);
   if (m.has("n_group")) m.set("n_group", groups), m.set("topk_group", chosen);
-  m.set("num_experts_per_tok", std::min(*real.number("num_experts_per_tok"), experts / groups * chosen));
+  auto const each = std::min(*real.number("num_experts_per_tok"), experts / groups * chosen);
+  m.set("num_experts_per_tok", each);
+  if (m.has("experts_per_token")) m.set("experts_per_token", each);
 }
 
 result<void> check(arguments const& a, model_config const& real) {
@@ -167,7 +198,9 @@ result<std::string> synth_config(arguments const& a) {
   auto const real = parsed(std::string{preset->config});
   if (auto ok = check(a, real); !ok) return std::move(ok).error();
 
-  json_members m{preset->config};
+  json_members whole{preset->config};
+  bool const nested = whole.has("text_config");
+  auto m = nested ? whole.inside("text_config") : whole;
   if (a.layers) set_layers(m, real, *a.layers);
   if (a.experts) set_experts(m, real, *a.experts);
   if (a.scale < 1) {
@@ -186,5 +219,11 @@ result<std::string> synth_config(arguments const& a) {
     if (d->json.empty()) m.remove("quantization_config");
     else m.set("quantization_config", std::string{d->json});
   }
-  return m.text();
+  if (!nested) return m.text();
+  if (auto vision = whole.inside("vision_config"); whole.has("vision_config")) {
+    set_vision(vision, real, a, *parsed(m.text()).number("hidden_size"));
+    whole.set("vision_config", vision.text());
+  }
+  whole.set("text_config", m.text());
+  return whole.text();
 }

@@ -17,6 +17,12 @@ struct pattern {
 /// The first that fits counts.
 constexpr pattern patterns[] = {
     {dtype::f32, ".weight_scale_inv", 0x3b800000, 0x01ffffff},
+    {dtype::f32, ".weight_scale", 0x3b800000, 0x01ffffff},
+    {dtype::bf16, ".weight_scale", 0x3b80, 0x01ff},
+    {dtype::f16, ".weight_scale", 0x1c00, 0x0fff},
+    {dtype::uint8, "_scales", 0x78, 0x03},
+    {dtype::uint8, "_blocks", 0x00, 0xff},
+    {dtype::int32, ".weight_packed", 0, 0xffffffff},
     {dtype::bf16, "norm.weight", 0x3f60, 0x003f},
     {dtype::f16, "norm.weight", 0x3b00, 0x01ff},
     {dtype::f32, "norm.weight", 0x3f600000, 0x003fffff},
@@ -45,6 +51,11 @@ u64 synth_key(std::string_view name, u64 seed) noexcept {
 }
 
 result<synth_values> synth_values::of(inventory_tensor const& t, u64 seed) {
+  if (t.says[0]) {
+    synth_values v;
+    v.base_ = t.says[0] | t.says[1] << 32;
+    return v;
+  }
   for (auto const& p : patterns) {
     if (p.type != t.type || !t.name.ends_with(p.name_ends)) continue;
     synth_values v;

@@ -23,9 +23,17 @@
 ///   F32                        3c000000    81ffffff    likewise
 ///   F8_E4M3                    00          bf          below 2, of both signs: no NaN, and a zero now and then
 ///   F32 ...weight_scale_inv    3b800000    01ffffff    from 2^-8 to 2^-4
+///   F32 ...weight_scale        3b800000    01ffffff    likewise
+///   BF16 ...weight_scale       3b80        01ff        likewise
+///   F16 ...weight_scale        1c00        0fff        likewise
+///   U8 ..._scales              78          03          E8M0, from 2^-7 to 2^-4
+///   U8 ..._blocks              00          ff          all
+///   I32 ...weight_packed       00000000    ffffffff    all
 ///   BF16 ...norm.weight        3f60        003f        from 0.875 to 1.25
 ///   F16 ...norm.weight         3b00        01ff        likewise
 ///   F32 ...norm.weight         3f600000    003fffff    likewise
+///
+/// `weight_shape`, I32, is what the module's name promises: its N and K.
 ///
 /// @source FNV-1a (Fowler, Noll and Vo); the mixer of SplitMix64 (Steele, Lea and Flood 2014). The mixer is one to one,
 ///         so no two words of a tensor are equal before the mask.

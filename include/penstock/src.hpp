@@ -11,6 +11,7 @@
 #include <penstock/device/copy_past_cache.ipp>
 #include <penstock/format/config.ipp>
 #include <penstock/format/detail/json_tree.ipp>
+#include <penstock/format/detail/pattern.ipp>
 #include <penstock/format/index.ipp>
 #include <penstock/format/quantization.ipp>
 #include <penstock/format/safetensors.ipp>

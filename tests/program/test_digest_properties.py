@@ -23,6 +23,7 @@ LOCAL, REMOTE, EACH = (40, 8, 2) if SANITIZED else (120, 24, 10)
 FAMILIES = [generators.made_llama, generators.made_llama, generators.made_as_stored]
 FAMILIES += [generators.random_llama_fp8_block, generators.random_deepseek, generators.random_deepseek]
 FAMILIES += [families.random_family] * 2 + [families.random_bert, families.random_qwen_vl]
+FAMILIES += [generators.random_llama_packed, generators.random_kimi, generators.random_gpt_oss]
 KIB = 1024
 SLOTS = [4, 8, 12, 20, 64, 256, 1024]
 
@@ -132,8 +133,9 @@ class Digests(ProgramTest):
     def test_every_architecture(self):
         """The same, so many of each that has a random generator of its own."""
         makers = {family.name: functools.partial(families.random_of, family=family) for family in families.FAMILIES}
-        makers["bert"] = families.random_bert
-        makers["qwen_vl"] = families.random_qwen_vl
+        makers |= {"bert": families.random_bert, "qwen_vl": families.random_qwen_vl}
+        makers |= {"kimi_k25": generators.random_kimi, "gpt_oss": generators.random_gpt_oss}
+        makers["packed"] = generators.random_llama_packed
         for name, make in makers.items():
             for case in cases(EACH):
                 self.one(f"{name} {case}", lambda folder, case: (folder, {}), name, make)

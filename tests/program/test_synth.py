@@ -18,6 +18,8 @@ from penstock_reference.checkpoint import Checkpoint
 
 # A DeepSeek-V3 of a few megabytes: a dense layer, one of eight experts, a draft layer.
 SMALL_V3 = ["deepseek_v3", "--layers", "2", "--experts", "8", "--scale", "0.01"]
+SMALL_KIMI = ["kimi_k25", "--layers", "2", "--experts", "4", "--scale", "0.01"]
+SMALL_OSS = ["gpt_oss_20b", "--layers", "2", "--experts", "4", "--scale", "0.12"]
 WORD = (1 << 64) - 1
 
 # What is published of each model: tensors, bytes of them, and how many are of which dtype.
@@ -32,11 +34,18 @@ PUBLIC = {
     "deepseek_v2": (29_102, 471_482_869_760, {"BF16": 29_102}),
     "deepseek_v3": (91_991, 688_574_839_360, {"BF16": 316, "F32": 45_867, "F8_E4M3": 45_808}),
     "kimi_k2": (139_583, 1_029_173_249_888, {"BF16": 307, "F32": 69_668, "F8_E4M3": 69_608}),
+    "kimi_k25": (208_550, 595_148_192_736, {"BF16": 70_250, "F32": 60, "I32": 138_240}),
+    "gpt_oss_20b": (459, 13_761_264_768, {"BF16": 363, "U8": 96}),
+    "gpt_oss_120b": (687, 65_248_815_744, {"BF16": 543, "U8": 144}),
 }
 
 # The formula in examples/penstock/synth_values.hpp: base and mask of one element, by dtype and end of name.
 PATTERNS = [
     ("F32", ".weight_scale_inv", 0x3B800000, 0x01FFFFFF),
+    ("BF16", ".weight_scale", 0x3B80, 0x01FF),
+    ("U8", "_scales", 0x78, 0x03),
+    ("U8", "_blocks", 0x00, 0xFF),
+    ("I32", ".weight_packed", 0, 0xFFFFFFFF),
     ("BF16", "norm.weight", 0x3F60, 0x003F),
     ("F16", "norm.weight", 0x3B00, 0x01FF),
     ("F32", "norm.weight", 0x3F600000, 0x003FFFFF),
@@ -45,7 +54,7 @@ PATTERNS = [
     ("F32", "", 0x3C000000, 0x81FFFFFF),
     ("F8_E4M3", "", 0x00, 0xBF),
 ]
-BITS = {"F32": 32, "BF16": 16, "F16": 16, "F8_E4M3": 8}
+BITS = {"F32": 32, "BF16": 16, "F16": 16, "F8_E4M3": 8, "U8": 8, "I32": 32}
 
 
 def mix(x):
@@ -150,6 +159,8 @@ class Synth(ProgramTest):
             (["qwen3_8b", "--quant", "fp8_block"], (1, 2, 4, 8)),
             (["qwen3_30b_a3b", "--layers", "2", "--experts", "8"], (1, 2, 4, 8)),
             (["mixtral_8x7b", "--layers", "2", "--quant", "fp8_block"], (1, 2, 4, 8)),
+            (["kimi_k25", "--layers", "2", "--experts", "8"], (1, 2, 4, 8)),
+            (["gpt_oss_20b", "--layers", "2", "--experts", "8"], (1, 2, 4, 8)),
         ):
             for scale in ("0.001", "0.13", "0.5", "0.77", "1"):
                 folder = self.synth(*model, "--scale", scale, "--sparse")
@@ -183,8 +194,16 @@ class Synth(ProgramTest):
     # ---- values
 
     def test_values_follow_from_seed_name_and_place(self):
-        for model, seed in ((SMALL_V3, 0), (SMALL_V3, 1 << 63), (["smollm2_135m", "--scale", "0.1"], 7)):
+        for model, seed in (
+            (SMALL_V3, 0),
+            (SMALL_V3, 1 << 63),
+            (["smollm2_135m", "--scale", "0.1"], 7),
+            (SMALL_KIMI, 7),
+            (SMALL_OSS, 7),
+        ):
             for name, tensor in Checkpoint(self.synth(*model, "--seed", str(seed))).tensors.items():
+                if name.endswith(".weight_shape"):
+                    continue
                 data = tensor.read()
                 words = -(-len(data) // 8)
                 for first in {0, max(0, words - 100)}:
@@ -212,6 +231,14 @@ class Synth(ProgramTest):
             self.assertGreaterEqual(min(ranges[kind]), least, kind)
             self.assertLessEqual(max(ranges[kind]), most, kind)
             self.assertGreater(max(ranges[kind]) - min(ranges[kind]), 0.7 * (most - least), kind)
+
+    def test_the_shape_note_says_the_shape(self):
+        tensors = Checkpoint(self.synth(*SMALL_KIMI)).tensors
+        notes = [name for name in tensors if name.endswith(".weight_shape")]
+        self.assertEqual(len(notes), 12)
+        for name in notes:
+            height, words = tensors[name.replace("_shape", "_packed")].shape
+            self.assertEqual(struct.unpack("<2i", tensors[name].read()), (height, 8 * words), name)
 
     def test_no_two_tensors_rows_or_experts_are_equal(self):
         tensors = Checkpoint(self.synth(*SMALL_V3)).tensors
@@ -341,6 +368,10 @@ class Synth(ProgramTest):
             ["qwen3_8b", "--layers", "2", "--scale", "0.02"],
             ["qwen3_30b_a3b", "--layers", "2", "--experts", "4", "--scale", "0.05"],
             ["mixtral_8x7b", "--layers", "2", "--experts", "4", "--scale", "0.02", "--quant", "fp8_block"],
+            ["llama3_8b", "--layers", "2", "--scale", "0.02", "--quant", "wna16"],
+            SMALL_KIMI,
+            SMALL_OSS,
+            [*SMALL_OSS, "--quant", "none"],
         ):
             folder = self.synth(*model)
             for tp in (1, 2, 4) if model[0] != "llama" else (1,):

@@ -62,5 +62,11 @@ constexpr canonical_name canonical(std::string_view s) noexcept {
   }
   return c.hash = h.hash, c;
 }
+/// The canonical form of a name and what follows it, such as the suffix of a part, which has no number of its own.
+constexpr canonical_name followed_by(canonical_name c, std::string_view suffix) noexcept {
+  fnv h{c.hash};
+  h.add(suffix);
+  return c.hash = h.hash, c;
+}
 }  // namespace arch
 PENSTOCK_END

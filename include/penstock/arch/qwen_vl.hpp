@@ -59,9 +59,9 @@ struct qwen2_5_vl {
   static constexpr std::string_view classes[] = {"Qwen2_5_VLForConditionalGeneration"};
   static constexpr dim width = qwen_vl_parts::width, between = qwen_vl_parts::mlp;
   static constexpr auto mlp =
-      rules(fuse("mlp.gate_up_proj", plain("mlp.gate_proj", between, width).by_out().padded().bias(),
-                 plain("mlp.up_proj", between, width).by_out().padded().bias()),
-            plain("mlp.down_proj", width, between).by_in().padded().bias());
+      rules(fuse("mlp.gate_up_proj", plain("mlp.gate_proj", between, width).by_out().padded_with_zeros().bias(),
+                 plain("mlp.up_proj", between, width).by_out().padded_with_zeros().bias()),
+            plain("mlp.down_proj", width, between).by_in().padded_with_zeros().bias());
   static constexpr auto vision =
       rules(qwen_vl_parts::patches(width),
             each("visual.blocks.*", 0, qwen_vl_parts::depth, plain("norm1", width), plain("norm2", width),

@@ -15,6 +15,7 @@ enum class split : u8 {
   by_vocab,     ///< rows, padded with zeros to a unit
   by_heads,     ///< rows, whole heads
   by_kv_heads,  ///< rows, whole heads, each on several ranks where there are more ranks than heads
+  on_first,     ///< whole on the first rank of the group, zeros on the others
 };
 
 /// The pipeline stages that have a rule's parameters: those of its layers (all, where it has none), the first or the last.
@@ -52,9 +53,10 @@ struct rule {
   u8 rank = 2;                  ///< dimensions of a tensor
   dim heads;                    ///< for the splits by heads
   dim vocab_unit;               ///< rows are padded to a multiple of it; zero: to a multiple of the ranks
-  dim share_unit;               ///< not zero: each rank has a multiple of it, the last ones zeros behind the end
-  dim only_if, not_if;          ///< config flags: a number that is (not) zero
-  bool conditional = false;     ///< does `only_if` count?
+  dim share_unit;               ///< by_out, by_in: what ranks take is whole units of so many
+  bool padded = false;       ///< by_out, by_in: the last ranks may have fewer units, or none, and zeros in their place
+  dim only_if, not_if;       ///< config flags: a number that is (not) zero
+  bool conditional = false;  ///< does `only_if` count?
   dim bias_if;
   dtype type = dtype::any_float;
   split how = split::whole;
@@ -63,7 +65,7 @@ struct rule {
   u8 piece = 0, pieces = 1;  ///< of a fused parameter
   bool stacked = false;      ///< experts: one more, outermost, dimension
   dim slices;     ///< experts that one tensor holds, its outermost dimension; zero: a tensor has no such dimension
-  u8 blocks = 1;  ///< equal row blocks in one tensor, each of which is divided by itself
+  u8 blocks = 1;  ///< equal blocks of rows (by_in: of columns) in one tensor, each of which is divided by itself
   layer_set only = layer_set::all;
   u64 choice = 0;  ///< which either() it stands in; 0: none
   u8 way = 0;      ///< and which of its ways
@@ -93,15 +95,24 @@ struct rule {
   constexpr rule by_vocab(dim unit = 64) const {
     return with([&](rule& r) { r.how = split::by_vocab, r.over = rank_group::vocab, r.vocab_unit = unit; });
   }
-  /// What the ranks cannot share equally they share rounded up to a multiple of `unit`, with zeros behind the end.
-  constexpr rule padded(dim unit = 1) const {
-    return with([&](rule& r) { r.share_unit = unit; });
-  }
   constexpr rule by_heads(dim count) const {
     return with([&](rule& r) { r.how = split::by_heads, r.heads = count; });
   }
   constexpr rule by_kv_heads(dim count) const {
     return with([&](rule& r) { r.how = split::by_kv_heads, r.heads = count; });
+  }
+  /// What a rank takes of rows (by_out) or columns (by_in) is whole units: 2 keeps the pairs of halves that are stored in
+  /// turn (gate, up, gate, up, ...) together.
+  constexpr rule in_units_of(dim count) const {
+    return with([&](rule& r) { r.share_unit = count; });
+  }
+  /// Units that do not divide: each rank has as many as the first, the last ones zeros where there are no more.
+  constexpr rule padded_with_zeros() const {
+    return with([](rule& r) { r.padded = true; });
+  }
+  /// Whole on the first rank of its group, zeros on the others: what ranks add up.
+  constexpr rule on_first_rank() const {
+    return with([](rule& r) { r.how = split::on_first; });
   }
   /// The parameter's own name, where it is not the checkpoint's.
   constexpr rule as(std::string_view name) const {
@@ -122,7 +133,8 @@ struct rule {
   constexpr rule bias(dim flag = 1) const {
     return with([&](rule& r) { r.has_bias = !flag.zero(), r.bias_if = flag; });
   }
-  /// The tensor is `count` equal row blocks (q, k, v; gate, up), and each rank has its share of each.
+  /// The tensor is `count` equal row blocks (q, k, v; gate, up), and each rank has its share of each. Where columns are
+  /// divided (by_in; experts stored as [K, N]), blocks of columns.
   constexpr rule holds(u8 count) const {
     return with([&](rule& r) { r.blocks = count; });
   }
@@ -135,6 +147,9 @@ struct rule {
     return with([](rule& r) { r.as_numbers = true; });
   }
 
+  /// Blocks along the rows, and along the columns.
+  constexpr u64 row_blocks() const { return how == split::by_in ? 1 : blocks; }
+  constexpr u64 column_blocks() const { return how == split::by_in ? blocks : 1; }
   constexpr bool live() const { return what != removed && !ignored; }
 };
 

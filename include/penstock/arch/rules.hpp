@@ -103,6 +103,26 @@ constexpr rule derived(std::string_view name, std::string_view source, head_rows
   auto r = tensor(source, 1, at);
   return r.what = rule::derived, r.to[2] = name, r.step = step, r.as_numbers = true, r;
 }
+/// No scheme quantises the linears inside, whatever the config declares.
+template <class... Rules>
+constexpr auto not_quantised(Rules const&... r) {
+  auto g = rules(r...);
+  for (auto& one : g.list) one.never_quantised = true;
+  return g;
+}
+/// The rules inside hold where the config's flag does, or where it does not.
+template <class... Rules>
+constexpr auto when(dim flag, Rules const&... r) {
+  auto g = rules(r...);
+  for (auto& one : g.list) one = one.when(flag);
+  return g;
+}
+template <class... Rules>
+constexpr auto unless(dim flag, Rules const&... r) {
+  auto g = rules(r...);
+  for (auto& one : g.list) one = one.unless(flag);
+  return g;
+}
 /// What these rules claim is known and not wanted.
 template <class... Rules>
 constexpr auto skipped(Rules const&... r) {

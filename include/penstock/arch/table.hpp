@@ -177,16 +177,25 @@ struct compiled_map {
   static constexpr table_t table = [] {
     table_t t;
     std::size_t n = 0;
-    for (std::size_t i = 0; i < rules.size(); ++i)
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+      auto const name = name_of(rules[i]);
+      auto const base = canonical(name.view());
+      bool const number_last =
+          name.length && (is_digit(name.text[name.length - 1]) || name.text[name.length - 1] == '*');
       for_each_suffix(rules[i], [&](std::size_t s) {
-        auto const name = name_of(rules[i], suffixes.text[s]);
-        auto const c = canonical(name.view());
+        auto const suffix = suffixes.text[s];
+        auto c = followed_by(base, suffix);
+        if (number_last && !suffix.empty() && suffix[0] != '.') {  // `proj.0_blocks`: no number any more
+          auto const whole = name_of(rules[i], suffix);
+          c = canonical(whole.view());
+        }
         // guard-begin: map_name
-        if ((c.bad || name.length == name.text.size()) && t.fault.what == map_fault::none)
+        if ((c.bad || name.length + suffix.size() >= name.text.size()) && t.fault.what == map_fault::none)
           t.fault = {map_fault::bad_name, i, i, s};
         // guard-end: map_name
         t.lines[n++] = {c.hash, static_cast<u16>(i), static_cast<u8>(s), c.wild, c.numbers, c.value};
       });
+    }
     auto bucket = [](table_line const& l) { return l.hash % bucket_count; };
     std::sort(t.lines.begin(), t.lines.end(), [&](table_line const& a, table_line const& b) {
       return bucket(a) != bucket(b) ? bucket(a) < bucket(b) : a.hash < b.hash;

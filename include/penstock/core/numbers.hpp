@@ -28,6 +28,16 @@ constexpr float float_of_f16(u16 x) noexcept {
   }
   return std::bit_cast<float>(sign | (exponent + 112) << 23 | mantissa << 13);
 }
+/// Sign, two bits of exponent (bias 1), one of mantissa: 0, 0.5, 1, 1.5, 2, 3, 4, 6; from the low four bits.
+/// @source OCP Microscaling Formats (MX) Specification, E2M1
+constexpr float float_of_e2m1(u8 x) noexcept {
+  constexpr float sizes[] = {0.0f, 0.5f, 1.0f, 1.5f, 2.0f, 3.0f, 4.0f, 6.0f};
+  return x & 8 ? -sizes[x & 7] : sizes[x & 7];
+}
+/// A power of two, 2^(x - 127); 0xff is NaN. @source the same, E8M0
+constexpr float float_of_e8m0(u8 x) noexcept {
+  return std::bit_cast<float>(x == 0xff ? 0x7fc00000u : x ? u32{x} << 23 : 0x00400000u);
+}
 /// Nearest, ties to even. A NaN keeps its sign and the head of its payload.
 constexpr u16 bf16_of_float(float f) noexcept {
   u32 const x = std::bit_cast<u32>(f);

@@ -26,7 +26,7 @@ PENSTOCK_BEGIN
 ///   num_key_value_heads   num_attention_heads (no grouped queries)
 ///   head_dim              hidden_size / num_attention_heads
 ///   tie_word_embeddings   true where model_type, also the text config's, begins with "gemma"; else false
-///   attention_bias, mlp_bias   false
+///   attention_bias, mlp_bias   false (attention_bias of model_type gpt_oss: true)
 ///   q_lora_rank, n_shared_experts, first_k_dense_replace, num_nextn_predict_layers, use_qk_norm   0
 ///   vision_config.in_channels  3
 /// What no file has, for maps to speak of:
@@ -34,6 +34,8 @@ PENSTOCK_BEGIN
 ///   shared_intermediate_size   moe_intermediate_size * n_shared_experts
 ///   vision_config.merged_size  a vision tower's width * spatial_merge_size squared
 ///   vision_config.deepstack_layers   how many deepstack_visual_indexes there are
+///   is_quantised               is a quantisation declared?
+///   vision_merged_size         vision_config.vt_hidden_size * vision_config.merge_kernel_size
 ///   router_has_bias            is topk_method noaux_tc? where it is not said: is this a DeepseekV3ForCausalLM?
 class model_config {
  public:

@@ -162,6 +162,18 @@ PENSTOCK_INLINE std::optional<u64> model_config::left_out(std::string_view key) 
         if (tree_.kind(*type) == detail::json_kind::text && tree_.text(*type).starts_with("gemma")) return 1;
     return 0;
   }
+  if (key == "attention_bias" && model_type() == "gpt_oss") return 1;
+  if (key == "is_quantised") return quant_.has_value();
+  if (key == "vision_merged_size") {
+    auto const width = number("vision_config.vt_hidden_size");
+    u64 patches = 1;
+    auto const kernel = numbers("vision_config.merge_kernel_size");
+    for (u64 const n : kernel)
+      if (__builtin_mul_overflow(patches, n, &patches)) return std::nullopt;
+    u64 size = 0;
+    return !width || kernel.empty() || __builtin_mul_overflow(*width, patches, &size) ? std::nullopt
+                                                                                      : std::optional{size};
+  }
   for (std::string_view zero : {"attention_bias", "mlp_bias", "q_lora_rank", "n_shared_experts",
                                 "first_k_dense_replace", "num_nextn_predict_layers", "use_qk_norm"})
     if (key == zero) return 0;

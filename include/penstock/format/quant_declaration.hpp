@@ -2,6 +2,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <penstock/core/bytes.hpp>
@@ -25,10 +26,22 @@ struct quant_declaration {
   std::optional<u64> group_size;       ///< elements under one scale; none: not by groups
   std::vector<u64> weight_block_size;  ///< rows and columns under one scale; empty: not by blocks
   std::vector<std::string> unread{};   ///< keys of the block that nothing here reads
+  /// Of `config_groups`: how many there are, and what the first says, each dotted key (`weights.symmetric`) with its JSON.
+  u64 groups = 0;
+  std::vector<std::pair<std::string, std::string>> group{};
 
-  /// A number that a scheme's parts are measured in: `bits`, `group_size`, `weight_block_size.0` (rows), `.1` (columns).
+  /// What the first group says under a dotted key, as JSON. @returns null where it says nothing
+  [[nodiscard]] std::string const* of_group(std::string_view key) const& noexcept {
+    for (auto const& [name, value] : group)
+      if (name == key) return &value;
+    return nullptr;
+  }
+  void of_group(std::string_view) const&& = delete;
+  /// A number that a scheme's parts are measured in: `bits`, `values_in_word` (of 32 bits), `group_size`,
+  /// `weight_block_size.0` (rows), `.1` (columns).
   [[nodiscard]] std::optional<u64> number(std::string_view key) const noexcept {
     if (key == "bits") return bits;
+    if (key == "values_in_word" && bits && *bits && 32 % *bits == 0) return 32 / *bits;
     if (key == "group_size") return group_size;
     if (weight_block_size.size() == 2 && key == "weight_block_size.0") return weight_block_size[0];
     if (weight_block_size.size() == 2 && key == "weight_block_size.1") return weight_block_size[1];

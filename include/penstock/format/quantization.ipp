@@ -158,8 +158,23 @@ class quant_reader {
     return {};
   }
 
-  /// Of compressed-tensors: bits and group size where all groups agree.
+  /// A value as JSON, but of objects in lists only that they are there.
+  std::string json_of(u32 value) const {
+    if (config_.kind(value) != json_kind::list) return config_.shown(value);
+    std::string list;
+    config_.for_each(value, [&](u32 i) { list += (list.empty() ? "" : ", ") + config_.shown(i); });
+    return "[" + list + "]";
+  }
+  /// Of compressed-tensors: bits and group size where all groups agree, and what the first group says.
   result<void> read_groups(u32 groups) {
+    config_.for_each(groups, [&](u32 group) {
+      if (d_.groups++) return;
+      config_.for_each(group, [&](u32 i) {
+        if (config_.key(i) != "weights") return static_cast<void>(d_.group.emplace_back(config_.key(i), json_of(i)));
+        config_.for_each(
+            i, [&](u32 weights) { d_.group.emplace_back(joined("weights.", config_.key(weights)), json_of(weights)); });
+      });
+    });
     std::vector<std::pair<std::optional<u64>, std::optional<u64>>> found;
     result<void> r;
     config_.for_each(groups, [&](u32 group) {

@@ -48,6 +48,15 @@ class bound_map {
   }
   /// Has this layer of the model, by its own number, what the line says?
   [[nodiscard]] bool in_layer(std::size_t line, u64 layer) const noexcept { return holds_in(rule_of(line), layer); }
+  /// The name of the parameter that a line writes, `*` kept.
+  [[nodiscard]] arch::spelled_name target(std::size_t line) const noexcept {
+    auto const suffix = suffix_of(line);
+    for (auto const& s : map_.schemes())
+      for (std::size_t i = 0; i < s.count; ++i)
+        if (s.parts[i].suffix == suffix && !s.parts[i].called.empty())
+          return arch::target_of(rule_of(line), s.parts[i].called);
+    return arch::target_of(rule_of(line), suffix);
+  }
   /// All lines, in the order in which the map states their rules.
   [[nodiscard]] std::vector<std::size_t> lines_in_order() const;
   /// Are two rules, by their numbers, pieces of one parameter under this config?

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ struct inventory_tensor {
   dtype type{};
   penstock::shape shape;
   bytes size;
+  std::array<u64, 2> says{};  ///< the linear's N and K, where it is a note of them
 };
 
 /// A map read backwards: the tensors that a checkpoint with this config has, in the order of the map, also those that the

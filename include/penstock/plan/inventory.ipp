@@ -24,6 +24,7 @@ PENSTOCK_INLINE result<std::vector<inventory_tensor>> inventory_of(map_view cons
       inventory_tensor t;
       t.type = p->type == dtype::any_float ? floats : p->type;
       t.shape = where->stored_shape();
+      if (p->what == quant::part::note) t.says = {b.n, b.k};
       auto const size = t.shape.size(t.type);
       if (!size)
         return error{error_kind::plan, "expected tensors of less than 2^64 bytes, found " +

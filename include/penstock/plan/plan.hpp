@@ -37,6 +37,7 @@ struct derivation {
   std::vector<derived_parameter> results{};
   u64 n = 0, k = 0;               ///< on this rank
   std::array<u64, 2> unit{1, 1};  ///< of the first of the other parts, see stored_rows
+  u64 packed = 1;                 ///< elements of K in one stored element of the payload
   dequantise_rows* numbers = nullptr;
 };
 

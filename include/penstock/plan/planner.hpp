@@ -37,6 +37,7 @@ class planner {
     dtype type = dtype::any_float;
     bool required = false;  ///< its tensors must be there
     bool landed = true;
+    bool note = false;  ///< its tensors are known and become no parameter
   };
   struct line_state {
     std::vector<std::optional<line_part>> by_scheme{};  ///< nothing: the scheme has no such part, or it is not wanted

@@ -36,6 +36,8 @@ PENSTOCK_INLINE error planner::unknown(checkpoint_tensor const& t) const {
     if (map_.bound_of(i).other_way)
       return contradiction(t, "no such tensor where others are stored in another way that this architecture knows",
                            "it");
+    if (auto const quantised = dim{"is_quantised"}; r.only_if == quantised || r.not_if == quantised)
+      return contradiction(t, "no such tensor by what is declared", "it");
     std::string keys;
     for (auto const& d : {r.each[0].lo, r.each[0].hi, r.each[1].hi, r.only_if, r.not_if})
       for (auto const& term : d.terms)
@@ -108,17 +110,18 @@ PENSTOCK_INLINE result<void> planner::land_lines() {
                          std::string{map.schemes()[scheme].name} +
                          "; take it as it is stored, and let a derived() rule make the numbers"};
       auto const p = part_of(map_, i, scheme);
-      if (l.by_scheme[scheme] || !p || p->what == quant::part::note) continue;
+      if (l.by_scheme[scheme] || !p) continue;
+      bool const note = p->what == quant::part::note;
       auto where = land(map_, i, *p, config_, at_);
       if (!where && where.error().kind() != error_kind::plan) return std::move(where).error();
       // What does not divide is told after what the tensors contradict: they may belong to another config.
       if (!where && !cannot_land_) cannot_land_ = where.error();
-      l.by_scheme[scheme] =
-          line_part{where ? *where : landing{}, p->type, !p->optional && !r.may_be_absent, where.has_value()};
-      any = true;
+      l.by_scheme[scheme] = line_part{where ? *where : landing{}, p->type, !note && !p->optional && !r.may_be_absent,
+                                      where.has_value(), note};
+      any |= !note;
     }
     if (!any) continue;
-    auto const target = arch::target_of(r, map_.suffix_of(i));
+    auto const target = map_.target(i);
     auto const [found, fresh] =
         by_target.try_emplace({std::string{target.view()}, b.lo[0]}, static_cast<u32>(families_.size()));
     if (fresh) families_.push_back({i, {}, {}});
@@ -154,10 +157,15 @@ PENSTOCK_INLINE result<void> planner::find_layers() {
   return {};
 }
 
+/// The full name of what a head is tied to.
+inline std::string tied_name(arch::rule const& r) {
+  return r.to[0].empty() ? std::string{r.tied_to} : std::string{r.to[0]} + "." + std::string{r.tied_to};
+}
+
 /// The name of the head that is tied to a parameter under this config; empty where there is none.
 PENSTOCK_INLINE std::string planner::tied_to(std::string_view name) const {
   for (std::size_t i = 0; i < map_.bound().size(); ++i)
-    if (auto const& r = map_.map().rules()[i]; map_.bound()[i].active && !r.tied_to.empty() && r.tied_to == name) {
+    if (auto const& r = map_.map().rules()[i]; map_.bound()[i].active && !r.tied_to.empty() && tied_name(r) == name) {
       auto const head = arch::name_of(r);
       return std::string{head.view()};
     }
@@ -174,7 +182,7 @@ PENSTOCK_INLINE result<void> planner::number_parameters() {
     auto const& r = map_.rule_of(f.line);
     auto const& l = lines_[f.line];
     auto const* part = part_at(f.line, layer);
-    auto const pattern = arch::target_of(r, map_.suffix_of(f.line));
+    auto const pattern = map_.target(f.line);
     bool here = on_this_stage(r, l.first_layer + layer);
     if (!here && at_.pp > 1 && at_.last_stage()) f.tied_name = tied_to(pattern.view()), here = !f.tied_name.empty();
     bool const there = here && part && (part->required || any_seen(l, layer));
@@ -184,8 +192,7 @@ PENSTOCK_INLINE result<void> planner::number_parameters() {
     parameter p;
     p.name = f.tied_name.empty() ? filled_in(pattern.view(), l.first_layer + layer, 0) : f.tied_name;
     if (r.stacked) p.shape.push_back(experts_at(f.line, layer).count());
-    for (unsigned d = 0; d < w.axes; ++d) p.shape.push_back(w.parameter_extents[d]);
-    for (auto const e : w.further.extents()) p.shape.push_back(e);
+    w.add_to(p.shape);
     p.layer = layer_id{first_layer_ + static_cast<u32>(in)};
     p.id = param_id{static_cast<u32>(plan_.parameters.size())};
     plan_.parameters.push_back(std::move(p));
@@ -198,7 +205,7 @@ PENSTOCK_INLINE result<void> planner::number_parameters() {
       auto const& r = map_.rule_of(f.line);
       if (!layered(r) || layer < l.first_layer || layer >= l.first_layer + l.layers) continue;
       if (l.layers > 1 && r.to[1].empty()) {
-        auto const name = arch::target_of(r, map_.suffix_of(f.line));
+        auto const name = map_.target(f.line);
         return error{error_kind::plan, "expected one layer for parameter \"" + std::string{name.view()} +
                                            "\", which has no layer number in architecture " +
                                            std::string{map_.map().arch_name()} + ", found " + std::to_string(l.layers)};
@@ -213,7 +220,7 @@ PENSTOCK_INLINE result<void> planner::number_parameters() {
 /// Are a tensor's dtype and shape what the table says?
 PENSTOCK_INLINE result<void> planner::check(checkpoint_tensor const& t, line_part const& part, std::size_t line,
                                             u64 layer) const {
-  if (!fits(part.type, t.type))
+  if (!fits(part.type, t.type) && !(part.note && part.type == dtype::int32 && t.type == dtype::int64))
     return contradiction(t,
                          (part.type == dtype::any_float ? "BF16, F16 or F32" : std::string{name_of(part.type)}) +
                              (map_.rule_of(line).what == arch::rule::linear
@@ -271,9 +278,10 @@ PENSTOCK_INLINE result<void> planner::take(checkpoint_tensor const& t, landing c
   auto const put = [&](u64 slice, u64 slot) {
     for (u64 block = 0; block < w.blocks; ++block) {
       auto y = x;
-      u64 const stored = w.stored_extents[0];
-      y.from += (slice * stored + block * (stored / w.blocks)) * from_bits / 8;
-      y.at += (slot * w.parameter_extents[0] + block * w.local[0]) * at_bits / 8;
+      u64 const step = w.stored_extents[w.block_axis] / w.blocks * block, local = w.local[w.block_axis] * block;
+      y.from += (slice * w.stored_extents[0] + (w.block_axis ? 0 : step)) * from_bits / 8;
+      y.at += (slot * w.parameter_extents[0] + (w.block_axis ? 0 : local)) * at_bits / 8;
+      if (w.block_axis) y.from += step * bits / 8, y.at += local * bits / 8;
       transfers_.push_back(y);
     }
   };
@@ -352,7 +360,7 @@ PENSTOCK_INLINE void planner::add_aliases() {
     if (!map_.bound()[i].active || r.tied_to.empty()) continue;
     auto const name = arch::name_of(r);
     for (u32 k = first_parameter_; k < plan_.parameters.size(); ++k)
-      if (plan_.parameters[k].name == r.tied_to) plan_.aliases.emplace_back(std::string{name.view()}, param_id{k});
+      if (plan_.parameters[k].name == tied_name(r)) plan_.aliases.emplace_back(std::string{name.view()}, param_id{k});
   }
 }
 
@@ -364,7 +372,7 @@ PENSTOCK_INLINE result<std::vector<transfer>> planner::run() {
   if (auto r = find_layers(); !r) return std::move(r).error();
   if (auto r = number_parameters(); !r) return std::move(r).error();
   for (std::size_t i = 0; i < hits_.size(); ++i)
-    if (auto const* part = part_at(hits_[i].line, layer_of(hits_[i])))
+    if (auto const* part = part_at(hits_[i].line, layer_of(hits_[i])); part && !part->note)
       if (auto r = take(weights_.tensors[i], part->where, hits_[i]); !r) return std::move(r).error();
   if (auto r = add_derived(); !r) return std::move(r).error();
   for (auto& p : plan_.parameters) {

@@ -16,7 +16,8 @@ inline derivation planner::linear_at(std::vector<std::size_t> const& lines, sche
     });
     if (line == lines.end()) continue;
     auto const& w = part_at(*line, layer)->where;
-    if (d.sources.empty()) d.n = w.parameter_extents[0], d.k = w.parameter_extents[1];
+    if (d.sources.empty())
+      d.n = w.parameter_extents[0], d.k = w.elements_of_k, d.packed = std::max<u64>(1, w.unit[1]) / w.inner;
     else if (d.sources.size() == 1) d.unit = {w.unit[0] ? w.unit[0] : d.n, w.unit[1] ? w.unit[1] : d.k};
     d.sources.push_back(param_id{families_[lines_[*line].family].parameters[layer]});
   }

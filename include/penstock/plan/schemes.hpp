@@ -19,13 +19,15 @@ inline std::string schemes_of(map_view const& map) {
 class scheme_choice {
  public:
   /// @param wanted  the name of a scheme; empty: what the config declares
-  /// @errors config: a declared quantisation that is none of the map's schemes, or another than `wanted`; pieces of one
+  /// @errors config: an ignore list with a broken expression; a declared quantisation that is none of the map's schemes, or another than `wanted`; pieces of one
   ///         parameter of which only some are left alone; usage: no scheme of the name `wanted`
   static result<scheme_choice> make(bound_map const& m, model_config const& config, std::string_view wanted) {
     auto const scheme = declared(m.map(), config, wanted);
     if (!scheme) return scheme.error();
     scheme_choice c;
-    ignore_list const ignored{config.quantization()};
+    auto const list = ignore_list::make(config.quantization());
+    if (!list) return list.error();
+    auto const& ignored = *list;
     for (std::size_t i = 0; i < m.map().rules().size(); ++i) {
       auto const& r = m.map().rules()[i];
       auto const& b = m.bound()[i];
@@ -34,8 +36,13 @@ class scheme_choice {
       c.by_rule_.emplace_back(plain || ignored.empty() ? 1 : layers, plain ? u8{0} : *scheme);
       if (plain || ignored.empty()) continue;
       auto const module = arch::name_of(r);
-      for (u64 layer = 0; layer < layers; ++layer)  // the first expert speaks for all
-        if (ignored.has(filled_in(module.view(), b.lo[0] + layer, 0))) c.by_rule_[i][layer] = 0;
+      // A list inside of a nested config may name modules as that model would by itself.
+      std::size_t const prefix = config.quantization()->scope.empty() || r.path[0].empty() ? 0 : r.path[0].size() + 1;
+      for (u64 layer = 0; layer < layers; ++layer) {  // the first expert speaks for all
+        auto const name = filled_in(module.view(), b.lo[0] + layer, 0);
+        if (ignored.has(name) || (prefix && ignored.has(std::string_view{name}.substr(prefix))))
+          c.by_rule_[i][layer] = 0;
+      }
     }
     if (auto ok = c.pieces_agree(m); !ok) return std::move(ok).error();
     return c;
@@ -62,11 +69,10 @@ class scheme_choice {
         return error{error_kind::config, "config.json declares quantisation " + to_string(*d) +
                                              "; expected one of the schemes " + allowed +
                                              "; add the scheme that reads it to the pipeline's quant policy"};
-      for (auto const& entry : d->ignored)
-        if (entry.starts_with("re:"))
-          return error{error_kind::config, "expected names of modules in " + d->where + ", found the expression \"" +
-                                               entry + "\", which scheme " + std::string{schemes[found].name} +
-                                               " does not read; write the names in full"};
+      if (auto const why = schemes[found].unreadable ? schemes[found].unreadable(*d) : std::string{}; !why.empty())
+        return error{error_kind::config, "config.json declares quantisation " + to_string(*d) + ", scheme " +
+                                             std::string{schemes[found].name} + ": " + why +
+                                             "; convert the checkpoint, or add a scheme that reads it"};
     }
     if (wanted.empty()) return found;
     for (u8 i = 0; i < schemes.size(); ++i) {

@@ -51,10 +51,11 @@ inline std::string divisors_of(u64 n) {
 inline result<share> share_of(arch::rule const& r, bound_rule const& b, quant::axis::along along, group_place at) {
   using arch::split;
   bool const rows = along == quant::axis::out_features;
-  u64 const length = rows ? b.n / r.blocks : along == quant::axis::in_features ? b.k : 1;
+  u64 const length = rows ? b.n / r.row_blocks() : along == quant::axis::in_features ? b.k / r.column_blocks() : 1;
   bool const cut = rows ? r.how != split::whole && r.how != split::by_in
                         : along == quant::axis::in_features && r.how == split::by_in;
   if (!cut) return share{{0, length}, length};
+  if (r.how == split::on_first) return share{{0, at.rank ? 0 : length}, length};
   auto refuse = [&](u64 units, char const* what) {
     auto const name = arch::name_of(r);
     return error{error_kind::plan, std::string{name.view()} + ": " + std::to_string(units) + " " + what +
@@ -66,6 +67,14 @@ inline result<share> share_of(arch::rule const& r, bound_rule const& b, quant::a
     u64 const each = padded / at.size, lo = std::min(length, each * at.rank), hi = std::min(length, lo + each);
     return share{{lo, hi - lo}, each};
   }
+  if (b.share_unit || r.padded) {
+    u64 const unit = std::max<u64>(1, b.share_unit), units = up_to(length, unit) / unit;
+    if (!r.padded && length % unit) return refuse(length, rows ? "rows" : "columns");
+    if (!r.padded && units % at.size)
+      return refuse(units, ("units of " + std::to_string(unit) + (rows ? " rows" : " columns")).c_str());
+    u64 const each = up_to(units, at.size) / at.size * unit, lo = std::min(length, each * at.rank);
+    return share{{lo, std::min(length, lo + each) - lo}, each};
+  }
   bool const by_heads = r.how == split::by_heads || r.how == split::by_kv_heads;
   u64 const units = by_heads ? b.heads : length;
   if (by_heads && (!units || length % units)) {
@@ -74,11 +83,6 @@ inline result<share> share_of(arch::rule const& r, bound_rule const& b, quant::a
     return error{error_kind::config, "config.json: expected \"" + std::string{key ? key : "heads"} +
                                          "\" to divide the " + std::to_string(length) + " rows of " +
                                          std::string{name.view()} + ", found " + std::to_string(units)};
-  }
-  if (!by_heads && b.share_unit) {
-    u64 const each = up_to((length + at.size - 1) / at.size, b.share_unit);
-    u64 const lo = std::min(length, each * at.rank), hi = std::min(length, lo + each);
-    return share{{lo, hi - lo}, each};
   }
   u64 const width = length / (units ? units : 1);
   if (r.how == split::by_kv_heads && at.size > units && at.size % units == 0)

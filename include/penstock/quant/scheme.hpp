@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <concepts>
+#include <string>
 #include <string_view>
 
 #include <penstock/core/dtype.hpp>
@@ -40,20 +41,35 @@ struct part {
   std::array<axis, 2> axes{};  ///< in stored order
   role what = payload;
   bool optional = false;
+  u64 inner = 1;  ///< stored elements for one unit of the last axis, a dimension more in the file; a note has so many
+  std::string_view called{};  ///< the parameter's suffix, where it is not the file's
 
   constexpr part may_be_absent() const {
     auto p = *this;
     return p.optional = true, p;
   }
+  /// `count` stored elements stand for one unit of the last axis. In the file they are a dimension of their own.
+  constexpr part times(u64 count) const {
+    auto p = *this;
+    return p.inner = count, p;
+  }
+  /// The parameter's suffix, where it is not the file's.
+  constexpr part as(std::string_view parameter_suffix) const {
+    auto p = *this;
+    return p.called = parameter_suffix, p;
+  }
 };
 constexpr part payload(std::string_view suffix, dtype t, axis first, axis second) {
-  return {suffix, t, {first, second}, part::payload, false};
+  return {suffix, t, {first, second}, part::payload, false, 1, {}};
 }
 constexpr part scale(std::string_view suffix, dtype t, axis first, axis second = {}) {
-  return {suffix, t, {first, second}, part::scale, false};
+  return {suffix, t, {first, second}, part::scale, false, 1, {}};
 }
-constexpr part scalar(std::string_view suffix, dtype t) { return {suffix, t, {}, part::per_piece, false}; }
-constexpr part note(std::string_view suffix, dtype t) { return {suffix, t, {}, part::note, false}; }
+constexpr part scalar(std::string_view suffix, dtype t) { return {suffix, t, {}, part::per_piece, false, 1, {}}; }
+/// `count` integers: where it is of type I32, I64 will do too.
+constexpr part note(std::string_view suffix, dtype t, u64 count = 1) {
+  return {suffix, t, {}, part::note, false, count, {}};
+}
 
 /// The parts of a linear, in a scheme's own words: `linear_is(payload(...), scale(...))`.
 template <std::size_t Count>
@@ -66,7 +82,7 @@ constexpr parts<sizeof...(Part)> linear_is(Part... p) {
 }
 
 /// The bias of a linear is a part of every scheme: [N], as the file has it.
-inline constexpr part bias{".bias", dtype::any_float, {out, axis{}}, part::payload, false};
+inline constexpr part bias{".bias", dtype::any_float, {out, axis{}}, part::payload, false, 1, {}};
 }  // namespace quant
 
 /// How a linear's weight is stored. Nothing in it names an architecture.
@@ -74,6 +90,8 @@ inline constexpr part bias{".bias", dtype::any_float, {out, axis{}}, part::paylo
 ///   Q::name      for options and messages
 ///   Q::linear    `linear_is(payload(...), scale(...), ...)`
 ///   bool Q::declared(quant_declaration const&)   (optional) is this what a config declares? else: is its method Q::name?
+///   std::string Q::unreadable(quant_declaration const&)   (optional) what of a declaration of its kind it does not read:
+///                "expected X, found Y"; empty: nothing
 ///   void Q::dequantise(stored_rows const&, float*)   (optional) gives plain numbers
 template <class Q>
 concept quant_scheme = requires {
@@ -93,15 +111,17 @@ struct scheme_view {
   std::string_view name;
   quant::part const* parts = nullptr;
   std::size_t count = 0;
-  bool (*declared)(quant_declaration const&) = nullptr;  ///< null: by its name
-  dequantise_rows* dequantise = nullptr;                 ///< null: it cannot
+  bool (*declared)(quant_declaration const&) = nullptr;           ///< null: by its name
+  dequantise_rows* dequantise = nullptr;                          ///< null: it cannot
+  std::string (*unreadable)(quant_declaration const&) = nullptr;  ///< null: it reads all that it declares
 };
 
 namespace detail {
 template <class Q>
 constexpr scheme_view make_scheme_view() {
-  scheme_view v{Q::name, Q::linear.list.data(), Q::linear.list.size(), nullptr, nullptr};
+  scheme_view v{Q::name, Q::linear.list.data(), Q::linear.list.size(), nullptr, nullptr, nullptr};
   if constexpr (requires(quant_declaration const& d) { Q::declared(d); }) v.declared = &Q::declared;
+  if constexpr (requires(quant_declaration const& d) { Q::unreadable(d); }) v.unreadable = &Q::unreadable;
   if constexpr (dequantises<Q>) v.dequantise = &Q::dequantise;
   return v;
 }

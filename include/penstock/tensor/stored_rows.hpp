@@ -14,6 +14,8 @@ struct stored_rows {
   std::byte const* payload = nullptr;                ///< of row `first`; rows are tight
   std::array<std::byte const*, most_sides> sides{};  ///< the other parts, in the scheme's order, tight
   std::array<u64, 2> unit{1, 1};                     ///< elements of N and of K under one element of the first side
+  u64 packed = 1;                                    ///< elements of K in one stored element of the payload
+  dtype side_type{};                                 ///< of the first side
 };
 /// Writes `count` rows of k numbers. Must not throw.
 using dequantise_rows = void(stored_rows const&, float* to);

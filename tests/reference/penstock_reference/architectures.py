@@ -1,10 +1,11 @@
 """The parameters of one rank, for each architecture."""
 
 import dataclasses
+import math
 import re
 import struct
 
-from .parameter import Parameter, whole
+from .parameter import Parameter, columns, matrix, padded, reshaped, rows, stacked, whole
 from .quantization import dequantised
 from .rank import Layout, Rank, of_group, share
 
@@ -381,10 +382,8 @@ def mla(mine, source, target):
 
 def router_has_bias(config):
     """Where the config does not say (transformers writes no topk_method), version 3 has one."""
-    return (
-        config.get("topk_method", "noaux_tc" if "DeepseekV3ForCausalLM" in config["architectures"] else "greedy")
-        == "noaux_tc"
-    )
+    is_v3 = "DeepseekV3ForCausalLM" in config.get("architectures", [])
+    return config.get("topk_method", "noaux_tc" if is_v3 else "greedy") == "noaux_tc"
 
 
 def deepseek_moe(mine, source, target):
@@ -424,6 +423,119 @@ def deepseek(mine):
     mine.finish()
 
 
+def kimi_k25(mine):
+    """A DeepSeek-V3, a vision tower, and what leads from this to that. Only the tower's attention is divided."""
+    language = "language_model."
+    for parameter in deepseek(mine.inside(language, mine.config["text_config"])):
+        yield dataclasses.replace(parameter, name=language + parameter.name)
+    config, text = mine.config["vision_config"], mine.config["text_config"]
+    width, wide, patch = config["vt_hidden_size"], config["vt_intermediate_size"], config["patch_size"]
+    merged = width * math.prod(config["merge_kernel_size"])
+
+    def module(name, *shape, target=None, bias=None):
+        yield mine.whole(name + ".weight", *shape, target=(target or name) + ".weight")
+        yield mine.whole(name + ".bias", bias or shape[0], target=(target or name) + ".bias")
+
+    yield from module("vision_tower.patch_embed.proj", width, 3, patch, patch)
+    size = config["init_pos_emb_height"], config["init_pos_emb_width"]
+    yield mine.whole("vision_tower.patch_embed.pos_emb.weight", *size, width)
+    heads = config["vt_num_attention_heads"]
+    with mine.group("vision"):
+        part = share("heads of the vision tower", heads, mine.tp, mine.rank)
+    first, count = (n * (width // heads) for n in part)
+    for n in range(config["vt_num_hidden_layers"]):
+        block = f"vision_tower.encoder.blocks.{n}."
+        for norm in ("norm0", "norm1"):
+            yield from module(block + norm, width)
+        for part, *shape in (("weight", 3 * width, width), ("bias", 3 * width)):
+            tensor = mine.take(f"{block}wqkv.{part}", *shape)
+            yield stacked(
+                f"{block}attn.qkv_proj.{part}", [rows(tensor, which * width + first, count) for which in range(3)]
+            )
+        weight = mine.take(block + "wo.weight", width, width)
+        yield stacked(block + "attn.proj.weight", [columns(weight, first, count)])
+        yield mine.whole(block + "wo.bias", width, target=block + "attn.proj.bias")
+        yield from module(block + "mlp.fc0", wide, width)
+        yield from module(block + "mlp.fc1", width, wide)
+    yield from module("vision_tower.encoder.final_layernorm", width)
+    yield from module("mm_projector.pre_norm", width)
+    yield from module("mm_projector.proj.0", merged, merged, target="mm_projector.linear_1")
+    yield from module("mm_projector.proj.2", text["hidden_size"], merged, target="mm_projector.linear_2")
+    mine.finish()
+
+
+def gpt_oss(mine):
+    config = mine.config
+    hidden, experts, bias = config["hidden_size"], number_of_experts(config), config.get("attention_bias", True)
+    heads = config["num_attention_heads"]
+    yield from embedding(mine)
+    for n in range(config["num_hidden_layers"]):
+        layer = f"model.layers.{n}"
+        yield from two_norms(mine, layer, layer)
+        yield from grouped_queries(mine, layer, bias, bias)
+        sinks = layer + ".self_attn.sinks"
+        with mine.group("attention"):
+            part = share("attention heads", heads, mine.tp, mine.rank)
+        yield stacked(sinks, [rows(mine.take(sinks, heads), *part)])
+        yield mine.whole(layer + ".mlp.router.weight", experts, hidden)
+        yield mine.whole(layer + ".mlp.router.bias", experts)
+        yield from gpt_oss_experts(mine, layer + ".mlp.experts.", experts, hidden, config["intermediate_size"])
+    yield from norm_and_head(mine)
+    mine.finish()
+
+
+def gpt_oss_experts(mine, at, experts, hidden, width):
+    """Gate and up lie in turn: line 2 i is of the gate, 2 i + 1 goes up. MXFP4 is cut into blocks of 32, as many on each
+    rank, the last ranks with zeros in their place; plain numbers are transposed, and cut evenly."""
+    own = mine.experts_in_slots(at, experts)
+    quantised = bool(config_of_quantisation(mine.config))
+    if quantised:
+        if width % 32 or hidden % 32:
+            raise ValueError(f"{at}: {hidden} and {width} are no multiples of 32")
+        each = -(-width // 32 // mine.expert_tp) * 32
+        first = min(width, each * mine.expert_rank)
+        count = min(width, first + each) - first
+    else:
+        first, count = share("intermediate size of an expert", width, mine.expert_tp, mine.expert_rank)
+        each = count
+
+    def of_each_expert(name, tensor, cut):
+        parameter = stacked(at + name, [cut(matrix(tensor, n)) for n in own], len(own))
+        parameter.from_file = parameter.from_file // len(own) * len(set(own))
+        return parameter
+
+    bias = mine.take(at + "gate_up_proj_bias", experts, 2 * width)
+    yield of_each_expert("w13_weight_bias", bias, lambda v: padded(rows(v, 2 * first, 2 * count), 2 * each))
+    bias = mine.take(at + "down_proj_bias", experts, hidden)
+    real = hidden if mine.expert_rank == 0 else 0
+    yield of_each_expert("w2_weight_bias", bias, lambda v: padded(rows(v, 0, real), hidden))
+    if not quantised:
+        both = mine.take(at + "gate_up_proj", experts, hidden, 2 * width)
+        yield of_each_expert("w13_weight", both, lambda m: columns(m, 2 * first, 2 * count))
+        yield of_each_expert("w2_weight", mine.take(at + "down_proj", experts, width, hidden), lambda m: rows(m, first, count))
+        return
+    for name, suffix, numbers in (("_blocks", "weight", 2), ("_scales", "weight_scale", 32)):
+        inner = (16,) if name == "_blocks" else ()
+        both = mine.take(f"{at}gate_up_proj{name}", experts, 2 * width, hidden // 32, *inner, dtype="U8")
+        line = hidden // numbers
+
+        def cut_rows(m, line=line):
+            return padded(rows(reshaped(m, 2 * width, line), 2 * first, 2 * count), 2 * each, line)
+
+        yield of_each_expert("w13_" + suffix, both, cut_rows)
+        down = mine.take(f"{at}down_proj{name}", experts, hidden, width // 32, *inner, dtype="U8")
+
+        def cut_columns(m, numbers=numbers):
+            m = columns(reshaped(m, hidden, width // numbers), first // numbers, count // numbers)
+            return padded(m, hidden, each // numbers)
+
+        yield of_each_expert("w2_" + suffix, down, cut_columns)
+
+
+def config_of_quantisation(config):
+    return config.get("quantization_config") or config.get("text_config", {}).get("quantization_config")
+
+
 def deepseek_mtp(mine):
     """The draft model: the layer past the main model's last, which predicts one more token."""
     config = mine.config
@@ -453,6 +565,8 @@ ARCHITECTURES = {
     "gemma2": gemma(2),
     "gemma3": gemma(3),
     "glm4_moe": glm4_moe,
+    "gpt_oss": gpt_oss,
+    "kimi_k25": kimi_k25,
     "llama": llama_like("attention_bias", "attention_bias", "mlp_bias"),
     "mistral": llama_like(),
     "mixtral": mixtral,
@@ -469,6 +583,8 @@ CLASSES = {
     "Gemma2ForCausalLM": "gemma2",
     "Gemma3ForCausalLM": "gemma3",
     "Glm4MoeForCausalLM": "glm4_moe",
+    "GptOssForCausalLM": "gpt_oss",
+    "KimiK25ForConditionalGeneration": "kimi_k25",
     "LlamaForCausalLM": "llama",
     "MistralForCausalLM": "mistral",
     "MixtralForCausalLM": "mixtral",
@@ -488,6 +604,9 @@ def architecture_of(config):
 
 def stage_of(name, layers, pp, stages):
     """The pipeline stage that has a parameter: the last stages have one layer more where they do not divide."""
+    name = name.removeprefix("language_model.")
+    if name.startswith(("vision_tower.", "mm_projector.")):
+        return 0
     numbered = re.match(r"(?:model\.layers|encoder\.layer)\.(\d+)\.", name)
     if not numbered:
         return 0 if re.match(r"model\.embed_tokens\.|embeddings\.|visual\.", name) else pp - 1
@@ -506,12 +625,13 @@ def on_stage(made, config, pp, stage, stages):
     if pp > layers:
         raise ValueError(f"{layers} layers for {pp} stages")
     made = list(made)
-    tied = all(parameter.name != "lm_head.weight" for parameter in made)
+    tied = not any(parameter.name.endswith("lm_head.weight") for parameter in made)
     for parameter in made:
         if stage_of(parameter.name, layers, pp, stages) == stage:
             yield parameter
-        elif parameter.name == "model.embed_tokens.weight" and tied and stage == pp - 1:
-            yield dataclasses.replace(parameter, name="lm_head.weight")
+        elif parameter.name.endswith("model.embed_tokens.weight") and tied and stage == pp - 1:
+            name = parameter.name.replace("model.embed_tokens", "lm_head")
+            yield dataclasses.replace(parameter, name=name)
 
 
 def parameters(checkpoint, architecture, tp, rank, ep=1, finished=False, pp=1, layout=None):

@@ -1,11 +1,12 @@
 """Random checkpoints, each made by one seed. All bytes are random, so a wrong slice gives a wrong digest."""
 
 import json
+import math
 import pathlib
 import re
 from dataclasses import dataclass
 
-from .architectures import accepts, possible_tp, router_has_bias
+from .architectures import accepts, config_of_quantisation, possible_tp, router_has_bias
 from .checkpoint import Checkpoint
 from .quantization import scheme_of
 from .safetensors import BITS, size_in_bytes, write_file
@@ -233,13 +234,19 @@ def linear_of(name):
 
 def quantised(config, outline):
     """An outline, a list of (name, dtype, shape), in which linears are stored as the config's scheme stores them."""
-    scheme = scheme_of(config)
+    inside = "quantization_config" in config.get("text_config", {})
+    scheme = scheme_of(config["text_config"] if inside else config)
     for name, dtype, shape in outline:
         linear = linear_of(name)
         if not linear:
             yield name, dtype, shape
             continue
-        for suffix, kind, stored, _ in scheme.tensors(linear[1], *shape):
+        module, prefix = linear[1], None
+        if inside:
+            prefix = ("language_model.",)
+            module = module.removeprefix(*prefix)
+        for suffix, kind, stored, _ in scheme.tensors(module, *shape, prefix):
+            kind = kind if kind is None or isinstance(kind, str) else kind[len(linear[1]) % len(kind)]
             yield f"{linear[1]}.{suffix}", kind or dtype, stored
 
 
@@ -307,10 +314,10 @@ def declare_fp8_block(random, config, block, outline):
     config["quantization_config"] = declared
 
 
-def random_llama_fp8_block_config(random):
+def random_llama_fp8_block_config(random, block=None):
     """A Llama config whose tp to aim at cuts no block; the config does not declare them yet."""
     config, aim = random_llama_config(random)
-    block_n, block_k = block = random.choice(BLOCKS)
+    block_n, block_k = block = block or random.choice(BLOCKS)
     heads = config["num_attention_heads"]
     kv_heads = config.get("num_key_value_heads") or heads
     q, kv = heads // aim, max(1, kv_heads // aim)
@@ -497,9 +504,16 @@ def write_quantised(random, folder, config, outline, made, all_splits):
         (made.valid if accepts(checkpoint, made.architecture, *split) else made.refused).append(split)
     if made.aim not in made.valid:
         raise ValueError(f"{config} was to be split by {made.aim}")
-    if "quantization_config" in config:
-        made.options += [[*option, "--quant", "fp8_block"] for option in made.options]
+    if declared := config_of_quantisation(config):
+        made.options += [[*option, "--quant", name_of_scheme(declared)] for option in made.options]
     return made
+
+
+def name_of_scheme(declared):
+    if declared["quant_method"] == "compressed-tensors":
+        (group,) = declared["config_groups"].values()
+        return "wna16" if (group["weights"].get("group_size") or -1) > 0 else "wna16_channel"
+    return {"fp8": "fp8_block", "mxfp4": "mxfp4"}[declared["quant_method"]]
 
 
 def random_llama_fp8_block(random, folder):
@@ -508,6 +522,198 @@ def random_llama_fp8_block(random, folder):
     declare_fp8_block(random, config, block, outline)
     made = Made("llama", [[], ["--arch", "llama"]], (aim, 1), [], [])
     return write_quantised(random, folder, config, outline, made, [(tp, 1) for tp in range(1, 9)])
+
+
+def random_packing(random):
+    """Bits, size of a group (None: one scale for each row) and the columns that a rank's share is a multiple of."""
+    bits = random.choice([4, 4, 8])
+    group = random.choice([8, 16, 16, None])
+    return bits, group, group or 32 // bits
+
+
+EXPRESSIONS = [
+    "re:.*self_attn.*",
+    "re:.*shared_experts.*",
+    "re:.*mlp\\.(gate|up|gate_up|down)_proj.*",
+    "re:.*\\.layers\\.[02]\\..*",
+    "re:model\\.layers\\.\\d+\\.mlp\\.\\w+_proj$",
+    "re:^language_model\\.model\\.layers\\.1\\.",
+    "re:self_attn.*",
+    "re:.*_proj.",
+]
+
+
+def declaration_of_packing(random, bits, group, ignored):
+    """As compressed-tensors writes it, with more or less of what goes without saying."""
+    weights = {"num_bits": bits}
+    if group:
+        weights["group_size"] = group
+    elif random.random() < 0.5:
+        weights["group_size"] = random.choice([None, -1])
+    strategy = "group" if group else "channel"
+    for name, value in (("type", "int"), ("strategy", strategy), ("symmetric", True), ("dynamic", False)):
+        if random.random() < 0.7:
+            weights[name] = value
+    if random.random() < 0.5:
+        weights["actorder"] = random.choice([None, "static", "weight"])
+    declared = {"quant_method": "compressed-tensors", "format": "pack-quantized"}
+    declared["config_groups"] = {"group_0": {"targets": ["Linear"], "weights": weights}}
+    if random.random() < 0.5:
+        declared["config_groups"]["group_0"]["input_activations"] = None
+    return declared | {"ignore": ignored}
+
+
+def random_llama_packed(random, folder):
+    bits, group, columns = random_packing(random)
+    config, aim, _ = random_llama_fp8_block_config(random, (1, columns))
+    heads, unit = config["num_attention_heads"], group or 1
+    if not config.get("head_dim"):
+        config["head_dim"] = config["hidden_size"] // heads
+    config["hidden_size"] = unit * random.choice([1, 2, 3]) if group else random.choice([5, 24, 33])
+    if group and (heads * config["head_dim"] % group or config["intermediate_size"] % group):
+        bits, group, columns = bits, None, 32 // bits  # at tp 1 whole groups were not asked for
+    outline = [tensor[:3] for tensor in llama_tensors(random, config)]
+    ignored = random_ignore_list(random, outline) + random.sample(EXPRESSIONS, random.choice([0, 1, 1, 2]))
+    config["quantization_config"] = declaration_of_packing(random, bits, group, ignored)
+    made = Made("llama", [[], ["--arch", "llama"]], (aim, 1), [], [])
+    return write_quantised(random, folder, config, outline, made, [(tp, 1) for tp in range(1, 9)])
+
+
+def vision_outline(config, hidden, dtype):
+    """Names, dtypes and shapes of Kimi-K2.5's vision tower and of what leads to the language model."""
+    width, wide, patch = config["vt_hidden_size"], config["vt_intermediate_size"], config["patch_size"]
+    merged = width * config["merge_kernel_size"][0] * config["merge_kernel_size"][1]
+
+    def module(name, *shape, bias=None):
+        yield name + ".weight", dtype(), shape
+        yield name + ".bias", dtype(), (bias or shape[0],)
+
+    yield from module("vision_tower.patch_embed.proj", width, 3, patch, patch)
+    size = config["init_pos_emb_height"], config["init_pos_emb_width"]
+    yield "vision_tower.patch_embed.pos_emb.weight", dtype(), (*size, width)
+    for n in range(config["vt_num_hidden_layers"]):
+        block = f"vision_tower.encoder.blocks.{n}."
+        for name, *shape in (
+            ("norm0", width),
+            ("norm1", width),
+            ("wqkv", 3 * width, width),
+            ("wo", width, width),
+            ("mlp.fc0", wide, width),
+            ("mlp.fc1", width, wide),
+        ):
+            yield from module(block + name, *shape)
+    yield from module("vision_tower.encoder.final_layernorm", width)
+    yield from module("mm_projector.pre_norm", width)
+    yield from module("mm_projector.proj.0", merged, merged)
+    yield from module("mm_projector.proj.2", hidden, merged)
+
+
+def random_kimi(random, folder):
+    """A DeepSeek-V3 inside, its experts packed (or plain); attention stays plain, as it is in the public files."""
+    bits, group, columns = random_packing(random)
+    packed = random.random() < 0.8
+    text, aim = random_deepseek_config(random, (1, columns) if packed else None)
+    tp = aim[0]
+    ignored = None
+    if packed:
+        text["hidden_size"] = columns * random.choice([1, 2, 3])
+        for key in ("intermediate_size", "moe_intermediate_size"):
+            text[key] *= columns // math.gcd(text[key], columns)  # where no rank divides them they may be odd
+        ignored = ["lm_head", EXPRESSIONS[0], *random.sample(EXPRESSIONS[1:], random.choice([0, 1, 2, 3]))]
+    heads = tp * random.choice([1, 2])
+    config = {
+        "architectures": ["KimiK25ForConditionalGeneration"],
+        "model_type": "kimi_k25",
+        "text_config": text,
+        "vision_config": {
+            "vt_hidden_size": heads * random.choice([2, 3, 6]),
+            "vt_intermediate_size": random.choice([8, 17]),
+            "vt_num_attention_heads": heads,
+            "vt_num_hidden_layers": random.choice([1, 2, 3]),
+            "patch_size": random.choice([2, 3]),
+            "init_pos_emb_height": random.choice([2, 3]),
+            "init_pos_emb_width": random.choice([2, 4]),
+            "merge_kernel_size": random.choice([[2, 2], [1, 2]]),
+        },
+    }
+    dtype = random.choice(FLOATS)
+    language = random_deepseek_outline(random, text)
+    outline = [("language_model." + name, *rest) for name, *rest in language]
+    if packed:
+        place = random.choice([config, text, text])
+        place["quantization_config"] = declaration_of_packing(random, bits, group, ignored)
+    outline += list(vision_outline(config["vision_config"], text["hidden_size"], lambda: dtype))
+    made = Made("kimi_k25", [[], ["--arch", "kimi_k25"]], aim, [], [], True)
+    return write_quantised(random, folder, config, outline, made, splits(text["n_routed_experts"]))
+
+
+def random_gpt_oss(random, folder):
+    """Experts in blocks of MXFP4, which are cut unevenly, or in plain numbers."""
+    tp = random.choice([1, 1, 2, 2, 4, 8])
+    ep = random.choice([n for n in (1, 2, 4, 8) if tp % n == 0])
+    quantised = random.random() < 0.7
+    kv_heads = random.choice([n for n in (1, 2, 4, 8) if n <= 2 * tp])
+    heads = kv_heads * random.choice([n for n in (1, 2, 4, 8) if kv_heads * n % tp == 0])
+    head_dim, experts = random.choice([2, 4, 6]), random.choice([n for n in range(1, 10) if n >= ep])
+    hidden = 32 * random.choice([1, 2, 3]) if quantised else random.choice([5, 24, 33])
+    width = 32 * random.choice([1, 2, 3, 5]) if quantised else tp // ep * random.choice([1, 3, 5])
+    vocabulary, layers = 64 * random.choice([1, 2]) - random.choice([0, 1, 7, 63]), random.choice([1, 2, 3])
+    config = {
+        "architectures": ["GptOssForCausalLM"],
+        "model_type": "gpt_oss",
+        "hidden_size": hidden,
+        "num_hidden_layers": layers,
+        "intermediate_size": width,
+        "num_attention_heads": heads,
+        "num_key_value_heads": kv_heads,
+        "head_dim": head_dim,
+        random.choice(["num_local_experts", "num_experts"]): experts,
+        "num_experts_per_tok": 1,
+        "vocab_size": vocabulary,
+    }
+    if random.random() < 0.5:
+        config["attention_bias"] = random.choice([True, True, False])
+    if random.random() < 0.5:
+        config["tie_word_embeddings"] = random.choice([False, True])
+    if quantised:
+        config["quantization_config"] = {"quant_method": "mxfp4"}
+        if random.random() < 0.7:
+            names = ["model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head"]
+            config["quantization_config"]["modules_to_not_convert"] = names
+    mixed, usual = random.random() < 0.5, random.choice(FLOATS)
+
+    def dtype():
+        return random.choice(FLOATS) if mixed else usual
+
+    outline = [("model.embed_tokens.weight", dtype(), (vocabulary, hidden))]
+    for n in range(layers):
+        layer = f"model.layers.{n}."
+        outline += [(f"{layer}{norm}_layernorm.weight", dtype(), (hidden,)) for norm in ("input", "post_attention")]
+        at, weight, bias = layer + "self_attn.", dtype(), dtype()
+        for which, count in (("q", heads), ("k", kv_heads), ("v", kv_heads)):
+            outline.append((f"{at}{which}_proj.weight", weight, (count * head_dim, hidden)))
+            if config.get("attention_bias", True):
+                outline.append((f"{at}{which}_proj.bias", bias, (count * head_dim,)))
+        outline += [(at + "o_proj.weight", dtype(), (hidden, heads * head_dim)), (at + "sinks", dtype(), (heads,))]
+        if config.get("attention_bias", True):
+            outline.append((at + "o_proj.bias", dtype(), (hidden,)))
+        outline += [(layer + "mlp.router.weight", dtype(), (experts, hidden))]
+        outline += [(layer + "mlp.router.bias", dtype(), (experts,))]
+        at = layer + "mlp.experts."
+        outline += [(at + "gate_up_proj_bias", dtype(), (experts, 2 * width))]
+        outline += [(at + "down_proj_bias", dtype(), (experts, hidden))]
+        if quantised:
+            for name, height, line in (("gate_up_proj", 2 * width, hidden), ("down_proj", hidden, width)):
+                outline += [(f"{at}{name}_blocks", "U8", (experts, height, line // 32, 16))]
+                outline += [(f"{at}{name}_scales", "U8", (experts, height, line // 32))]
+        else:
+            outline += [(at + "gate_up_proj", dtype(), (experts, hidden, 2 * width))]
+            outline += [(at + "down_proj", dtype(), (experts, width, hidden))]
+    outline.append(("model.norm.weight", dtype(), (hidden,)))
+    if not config.get("tie_word_embeddings") or random.random() < 0.3:
+        outline.append(("lm_head.weight", dtype(), (vocabulary, hidden)))
+    made = Made("gpt_oss", [[], ["--arch", "gpt_oss"]], (tp, ep), [], [])
+    return write_quantised(random, folder, config, outline, made, splits(experts))
 
 
 def random_deepseek(random, folder):

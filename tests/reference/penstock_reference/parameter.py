@@ -1,6 +1,7 @@
 """A parameter of one rank, and the cuts that make one. Bytes are read only when they are asked for."""
 
 import hashlib
+import math
 from dataclasses import dataclass
 from typing import Callable
 
@@ -40,6 +41,7 @@ class Part:
     dtype: str
     shape: tuple
     read: Callable
+    padding: int = 0  # how many of the bytes are zeros that no file has
 
 
 def whole(name, tensor):
@@ -80,6 +82,26 @@ def columns(tensor, first, count):
     return Part(tensor.dtype, (height, count), read)
 
 
+def reshaped(part, *shape):
+    return Part(part.dtype, shape, part.read)
+
+
+def padded(part, *shape):
+    """Zeros below and to the right of a vector or a matrix."""
+    element = BITS[part.dtype] // 8
+    size = math.prod(shape) * element
+
+    def read():
+        data = part.read()
+        if len(shape) == 1:
+            return data.ljust(size, b"\0")
+        width, wider = part.shape[1] * element, shape[1] * element
+        lines = (data[row * width : (row + 1) * width].ljust(wider, b"\0") for row in range(part.shape[0]))
+        return b"".join(lines).ljust(size, b"\0")
+
+    return Part(part.dtype, shape, read, size - math.prod(part.shape) * element)
+
+
 def stacked(name, parts, matrices=None):
     """A parameter whose rows are those of `parts`; with `matrices`, so many matrices of equal height."""
     dtypes, widths = {part.dtype for part in parts}, {part.shape[1:] for part in parts}
@@ -87,25 +109,5 @@ def stacked(name, parts, matrices=None):
         raise ValueError(f"{name}: its pieces are {dtypes} and {widths}")
     (dtype,), (width,), height = dtypes, widths, sum(part.shape[0] for part in parts)
     shape = (height, *width) if matrices is None else (matrices, height // matrices, *width)
-    return Parameter(name, dtype, shape, lambda: b"".join(part.read() for part in parts), size_in_bytes(dtype, shape))
-
-
-def padded_rows(name, parts, height):
-    """A parameter of these parts below each other, each with zeros behind it to this height."""
-    dtype, width = parts[0].dtype, parts[0].shape[1:]
-    size = size_in_bytes(dtype, (height, *width))
-    read = lambda: b"".join(part.read().ljust(size, b"\0") for part in parts)
-    from_file = sum(size_in_bytes(dtype, part.shape) for part in parts)
-    return Parameter(name, dtype, (len(parts) * height, *width), read, from_file)
-
-
-def padded_columns(name, part, width):
-    """A parameter of this matrix with zeros behind each row to this width."""
-    height, count = part.shape
-    mine, size = size_in_bytes(part.dtype, (count,)), size_in_bytes(part.dtype, (width,))
-
-    def read():
-        data = part.read()
-        return b"".join(data[n * mine : (n + 1) * mine].ljust(size, b"\0") for n in range(height))
-
-    return Parameter(name, part.dtype, (height, width), read, height * mine)
+    from_file = size_in_bytes(dtype, shape) - sum(part.padding for part in parts)
+    return Parameter(name, dtype, shape, lambda: b"".join(part.read() for part in parts), from_file)

@@ -1,10 +1,11 @@
 """What one rank takes of a checkpoint: modules of a model, cut and joined into parameters."""
 
 import contextlib
+import copy
 import re
 from dataclasses import dataclass, field
 
-from .parameter import Parameter, columns, matrix, padded_columns, padded_rows, rows, stacked, whole
+from .parameter import Parameter, columns, matrix, padded, rows, stacked, whole
 from .quantization import Plain, scheme_of
 from .safetensors import size_in_bytes
 
@@ -19,8 +20,8 @@ def share(what, total, ranks, rank):
 class Linear:
     """A linear module as stored: by suffix, its tensor and how many rows and columns of the weight an element is for."""
 
-    def __init__(self, module, tensors):
-        self.module, self.tensors = module, tensors
+    def __init__(self, module, tensors, height):
+        self.module, self.tensors, self.height = module, tensors, height
 
     def rows(self, first, count, *, ragged):
         """By suffix, what belongs to these rows. Blocks are never cut; `ragged`: the last may be short."""
@@ -36,6 +37,9 @@ class Linear:
         for suffix, (tensor, (_, unit)) in self.tensors.items():
             if suffix == "bias":  # whole on every rank; the engine adds it on one
                 made[suffix] = rows(tensor, 0, tensor.shape[0])
+                continue
+            if unit is None:
+                made[suffix] = columns(tensor, 0, tensor.shape[1])
                 continue
             if first % unit or (count % unit and not ragged):
                 raise ValueError(f"{self.module}: columns {first} to {first + count} cut a block of {unit}")
@@ -80,7 +84,7 @@ class Rank:
     def __init__(self, checkpoint, tp, ep, rank, finished, layout=None):
         if tp % ep:
             raise ValueError(f"tp {tp} does not divide by ep {ep}")
-        self.config, self.tensors = checkpoint.config, dict(checkpoint.tensors)
+        self.config, self.tensors, self.prefix = checkpoint.config, dict(checkpoint.tensors), None
         self.tp, self.rank, self.finished = tp, rank, finished  # finished: with what the last steps derive
         self.ep, self.ep_rank = ep, rank // (tp // ep)
         layout = layout or Layout()
@@ -112,7 +116,7 @@ class Rank:
 
     def take(self, name, *shape, dtype=None):
         tensor = self.tensors.pop(name)
-        if tensor.shape != shape or dtype not in (None, tensor.dtype):
+        if tensor.shape != shape or (dtype and tensor.dtype not in ((dtype,) if isinstance(dtype, str) else dtype)):
             raise ValueError(f"{name} is {tensor.dtype} {tensor.shape}, not {dtype or ''} {shape}")
         return tensor
 
@@ -137,17 +141,17 @@ class Rank:
         """`plain`: no scheme quantises it."""
         tensors = {}
         scheme = Plain() if plain else scheme_of(self.config)
-        for suffix, dtype, shape, block in scheme.tensors(module, out_features, in_features):
-            tensors[suffix] = self.take(f"{module}.{suffix}", *shape, dtype=dtype), block
+        for suffix, dtype, shape, block in scheme.tensors(module, out_features, in_features, self.prefix):
+            tensor = self.take(f"{module}.{suffix}", *shape, dtype=dtype)
+            if block:
+                tensors[suffix] = tensor, block
         if bias:
             tensors["bias"] = self.take(f"{module}.bias", out_features), (1, 1)
-        return Linear(module, tensors)
+        return Linear(module, tensors, out_features)
 
     def replicated(self, target, *linears):
         """Whole on every rank; several lie one after the other, and only the last may end in a short block."""
-        pieces = [
-            linear.rows(0, linear.tensors["weight"][0].shape[0], ragged=linear is linears[-1]) for linear in linears
-        ]
+        pieces = [linear.rows(0, linear.height, ragged=linear is linears[-1]) for linear in linears]
         return joined(target, pieces)
 
     def column_parallel(self, target, linear, first, count):
@@ -174,11 +178,12 @@ class Rank:
         first = min(width, self.rank * each)
         count = min(each, width - first)
         gate, up = (self.linear(f"{module}.{which}_proj", width, hidden, True, plain=True) for which in ("gate", "up"))
-        for suffix in ("weight", "bias"):
-            parts = [piece.tensors[suffix][0] for piece in (gate, up)]
-            yield padded_rows(f"{module}.gate_up_proj.{suffix}", [rows(part, first, count) for part in parts], each)
+        for suffix, shape in (("weight", (each, hidden)), ("bias", (each,))):
+            parts = [padded(rows(piece.tensors[suffix][0], first, count), *shape) for piece in (gate, up)]
+            yield stacked(f"{module}.gate_up_proj.{suffix}", parts)
         down = self.linear(f"{module}.down_proj", hidden, width, True, plain=True)
-        yield padded_columns(f"{module}.down_proj.weight", columns(down.tensors["weight"][0], first, count), each)
+        mine = padded(columns(down.tensors["weight"][0], first, count), hidden, each)
+        yield stacked(f"{module}.down_proj.weight", [mine])
         yield whole(f"{module}.down_proj.bias", down.tensors["bias"][0])
 
     def experts(self, source, target, experts, hidden, intermediate, names=("gate_proj", "up_proj", "down_proj")):
@@ -207,6 +212,16 @@ class Rank:
             for parameter in joined(target + name, matrices, "_", len(mine)):
                 parameter.from_file = parameter.from_file // len(mine) * len(set(mine))
                 yield parameter
+
+    def inside(self, prefix, config):
+        """The same rank's view of a model inside of this one, whose tensors have the prefix; they are taken from this."""
+        view = copy.copy(self)
+        view.config, view.prefix = dict(config), (prefix,) if "quantization_config" in config else prefix
+        if "quantization_config" in self.config:
+            view.config["quantization_config"], view.prefix = self.config["quantization_config"], prefix
+        names = [name for name in self.tensors if name.startswith(prefix)]
+        view.tensors = {name.removeprefix(prefix): self.tensors.pop(name) for name in names}
+        return view
 
     def skip(self, pattern):
         """Ticks off every tensor in whose name the regular expression occurs."""

@@ -41,10 +41,11 @@ class derive_step {
   }
   /// The rows of one head, as numbers of the result's type.
   void take_rows(u64 first) {
-    u64 const row = d_.k * bits_of(payload().type) / 8;
+    u64 const row = (d_.k + d_.packed - 1) / d_.packed * bits_of(payload().type) / 8;
     if (payload().type == result().type) return gather(payload(), first * row, to_.count * row, rows_.data());
     stored_.resize(row), numbers_.resize(d_.k);
-    stored_rows rows{d_.n, d_.k, first, 1, payload().type, stored_.data(), {}, d_.unit};
+    stored_rows rows{d_.n, d_.k, first, 1, payload().type, stored_.data(), {}, d_.unit, d_.packed, {}};
+    if (d_.sources.size() > 1) rows.side_type = p_.parameters[index_of(d_.sources[1])].type;
     for (std::size_t i = 0; i < sides_.size(); ++i) rows.sides[i] = sides_[i].data();
     for (u64 r = 0; r < to_.count; ++r, ++rows.first) {
       gather(payload(), rows.first * row, row, stored_.data());

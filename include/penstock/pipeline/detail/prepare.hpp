@@ -168,10 +168,10 @@ class plan_checker {
     };
     for (u32 i = 0; i < p_.derivations.size(); ++i) {
       auto const& d = p_.derivations[i];
-      bool good = d.numbers && d.n && d.k && d.unit[0] && d.unit[1] && !d.sources.empty() && !d.results.empty() &&
-                  d.sources.size() <= 1 + stored_rows::most_sides;
+      bool good = d.numbers && d.n && d.k && d.unit[0] && d.unit[1] && d.packed && !d.sources.empty() &&
+                  !d.results.empty() && d.sources.size() <= 1 + stored_rows::most_sides;
       for (auto const s : d.sources) good = good && once(s, false);
-      good = good && fits(d.sources[0], d.n * d.k);
+      good = good && fits(d.sources[0], d.n * ((d.k - 1) / d.packed + 1));
       if (good && d.sources.size() > 1)
         good = fits(d.sources[1], ((d.n - 1) / d.unit[0] + 1) * ((d.k - 1) / d.unit[1] + 1));
       for (auto const& r : d.results)
