@@ -4,6 +4,8 @@
 #include <penstock/arch/bert.hpp>
 #include <penstock/arch/deepseek.hpp>
 #include <penstock/arch/glm4_moe.hpp>
+#include <penstock/arch/gpt_oss.hpp>
+#include <penstock/arch/kimi_k25.hpp>
 #include <penstock/arch/llama.hpp>
 #include <penstock/arch/mixtral.hpp>
 #include <penstock/arch/weight_map.hpp>
@@ -12,6 +14,8 @@
 #include <penstock/plan/describe.hpp>
 #include <penstock/plan/make_plan.hpp>
 #include <penstock/quant/fp8_block.hpp>
+#include <penstock/quant/mxfp4.hpp>
+#include <penstock/quant/wna16.hpp>
 
 #include <algorithm>
 #include <set>
@@ -78,10 +82,11 @@ extern "C" int LLVMFuzzerTestOneInput(u8 const* data, std::size_t size) {
   c.uri = "memory://m", c.shards = {{"m.safetensors", most, "v"}}, c.tensors = header->tensors;
   topology at;
   at.tp = 1 + data[0] % 4, at.rank = data[0] / 4 % at.tp, at.ep = data[0] / 16 % 2 ? at.tp : 1;
-  using quant_policy = quant::any_of<quant::fp8_block>;
-  for (auto const& choice : maps_of<arch::any_of<arch::llama, arch::deepseek_v3, arch::deepseek_v2, arch::glm4_moe,
-                                                 arch::mixtral, arch::bert, arch::as_stored>,
-                                    quant_policy>())
+  using quant_policy = quant::any_of<quant::fp8_block, quant::mxfp4, quant::wna16, quant::wna16_channel>;
+  for (auto const& choice :
+       maps_of<arch::any_of<arch::llama, arch::deepseek_v3, arch::deepseek_v2, arch::glm4_moe, arch::mixtral,
+                            arch::bert, arch::gpt_oss, arch::kimi_k25, arch::as_stored>,
+               quant_policy>())
     check_map(c, *config, choice.map, at);
   return 0;
 }

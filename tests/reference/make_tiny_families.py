@@ -16,7 +16,7 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
-from with_torch import answers
+from with_torch import answers, from_mxfp4, logits, to_mxfp4
 from make_tiny_deepseek import DATA, IDS, LOGITS, digest, make_model, save
 from penstock_reference.architectures import accepts, architecture_of
 from penstock_reference.checkpoint import Checkpoint
@@ -55,6 +55,14 @@ MODELS = {
     ),
     "tiny_gemma2": transformers.Gemma2Config(**GQA, query_pre_attn_scalar=4, sliding_window=16),
     "tiny_gemma3": transformers.Gemma3TextConfig(**GQA, query_pre_attn_scalar=4, sliding_window=16),
+    # Window smaller than the prompt; one of MXFP4, which is made here: three blocks of 32 are cut unevenly.
+    "tiny_gpt_oss": transformers.GptOssConfig(**GQA, num_local_experts=4, num_experts_per_tok=2, sliding_window=4),
+    "tiny_gpt_oss_mxfp4": transformers.GptOssConfig(
+        **GQA | dict(hidden_size=32, intermediate_size=96, num_hidden_layers=1),
+        num_local_experts=2,
+        num_experts_per_tok=1,
+        sliding_window=4,
+    ),
     "tiny_bert": transformers.BertConfig(**BASE),
 }
 TEXT = GQA | dict(rope_parameters={"rope_type": "default", "mrope_section": [1, 1, 0], "rope_theta": 10000.0})
@@ -85,6 +93,25 @@ def in_one(model, folder):
     save_file(tensors, folder / "model.safetensors", {"format": "pt"})
 
 
+def in_blocks(folder):
+    """Rewrites a saved gpt-oss with its experts in blocks of MXFP4. @returns its tensors as numbers"""
+    stored, numbers = {}, {}
+    for file in (*folder.glob("*.safetensors"), *folder.glob("*.index.json")):
+        for name, tensor in load_file(file).items() if file.suffix == ".safetensors" else ():
+            numbers[name] = stored[name] = tensor
+            if name.endswith(("experts.gate_up_proj", "experts.down_proj")):
+                blocks, scales = to_mxfp4(stored.pop(name).transpose(1, 2).contiguous())
+                stored[name + "_blocks"], stored[name + "_scales"] = blocks, scales
+                numbers[name] = from_mxfp4(blocks, scales).transpose(1, 2)
+        file.unlink()
+    save_file(stored, folder / "model.safetensors", {"format": "pt"})
+    config = json.loads((folder / "config.json").read_text())
+    names = ["model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head"]
+    config["quantization_config"] = {"modules_to_not_convert": names, "quant_method": "mxfp4"}
+    (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
+    return {name: tensor.contiguous() for name, tensor in numbers.items()}
+
+
 def make_bert(config):
     torch.manual_seed(7)
     model = transformers.BertModel(config).eval()
@@ -94,12 +121,16 @@ def make_bert(config):
     return model
 
 
-def record_answers(name, folder, config):
+def record_answers(name, folder, config, numbers):
+    """`numbers`: of a model that is not stored in them."""
     record = {
         "made_by": {"torch": torch.__version__, "transformers": transformers.__version__},
-        "ids": [[i % config.vocab_size for i in ids] for ids in IDS],
+        "ids": [[i % config["vocab_size"] for i in ids] for ids in IDS],
     }
-    found = answers(folder, record["ids"], LOGITS)
+    if numbers:
+        found = logits(config, numbers, record["ids"], LOGITS)
+    else:
+        found = answers(folder, record["ids"], LOGITS)
     record["logits"] = [[round(number, 5) for number in answer] for answer in found]
     (DATA / f"{name}.logits.json").write_text(json.dumps(record) + "\n")
 
@@ -120,11 +151,12 @@ def main():
             save(model, folder)
         if name.endswith("_in_one"):
             in_one(model, folder)
+        numbers = in_blocks(folder) if name.endswith("_mxfp4") else None
         for file in folder.iterdir():
             file.chmod(0o644)
         checkpoint = Checkpoint(folder)
         if name not in WITH_VISION:
-            record_answers(name, folder, config)
+            record_answers(name, folder, checkpoint.config, numbers)
         architecture = architecture_of(checkpoint.config)
         lines = [
             json.dumps({"arch": architecture, "tp": tp, "ep": ep, "digest": digest(checkpoint, architecture, tp, ep, False)})

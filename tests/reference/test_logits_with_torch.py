@@ -16,11 +16,11 @@ import unittest
 
 import torch
 
-from with_torch import answers, from_blocks, logits
+from with_torch import answers, from_blocks, from_mxfp4, logits
 
 HERE = pathlib.Path(__file__).resolve().parent
 DATA = HERE.parent / "data"
-DTYPES = {"BF16": torch.bfloat16, "F32": torch.float32, "F8_E4M3": torch.float8_e4m3fn}
+DTYPES = {"BF16": torch.bfloat16, "F32": torch.float32, "F8_E4M3": torch.float8_e4m3fn, "U8": torch.uint8}
 program = os.environ.get("PENSTOCK")
 
 
@@ -45,8 +45,39 @@ def joined(tensors, axis):
     return torch.cat([tensor.view(torch.uint8) for tensor in tensors], axis).view(torch.float8_e4m3fn)
 
 
+def experts_of_gpt_oss(name, ranks, config, ep):
+    """All experts of a layer in one tensor; what ranks have beyond the real width is zeros, and so are biases behind the
+    first of the ranks that share an expert."""
+    scope, _, suffix = name.replace(".w13_", "*").replace(".w2_", "*").partition("*")
+    each, width, both = len(ranks) // ep, config["intermediate_size"], ".w13_" in name
+    packed = "quantization_config" in config
+    axis = 1 if suffix == "weight_bias" or both == packed else 2
+    real = {"weight": width // 2, "weight_scale": width // 32}.get(suffix, width) if packed else width
+    real = 2 * width if both else real
+    blocks = []
+    for block in range(ep):
+        members = ranks[block * each : (block + 1) * each]
+        if suffix == "weight_bias" and not both:
+            if any(rank.any() for rank in members[1:]):
+                raise ValueError(f"{name} is not zero on all ranks but the first")
+            blocks.append(members[0])
+            continue
+        whole = torch.cat(members, axis)
+        if whole.narrow(axis, real, whole.shape[axis] - real).any():
+            raise ValueError(f"{name} is not zero behind its real width")
+        blocks.append(whole.narrow(axis, 0, real))
+    ends = {"weight": "_blocks" if packed else "", "weight_scale": "_scales", "weight_bias": "_bias"}
+    tensor = torch.cat(blocks)
+    if packed and suffix == "weight":
+        tensor = tensor.unflatten(2, (-1, 16))
+    yield f"{scope}.{'gate_up_proj' if both else 'down_proj'}{ends[suffix]}", tensor
+
+
 def take_apart(name, ranks, config, ep):
     """The tensors, under public names, that one parameter holds on all ranks."""
+    if ".experts.w" in name and config["model_type"] == "gpt_oss":
+        yield from experts_of_gpt_oss(name, ranks, config, ep)
+        return
     if ".experts.w13_" in name or ".experts.w2_" in name:
         scope, _, suffix = name.replace(".w13_", "*").replace(".w2_", "*").partition("*")
         each, expert = len(ranks) // ep, 0
@@ -82,6 +113,8 @@ def take_apart(name, ranks, config, ep):
         gate, up = zip(*(rank.chunk(2) for rank in ranks))
         yield f"{scope}.gate_proj.{suffix}", joined(gate, 0)
         yield f"{scope}.up_proj.{suffix}", joined(up, 0)
+    elif suffix == "sinks":
+        yield name, joined(ranks, 0)
     elif module in ("q_proj", "q_b_proj", "kv_b_proj") or name.endswith("intermediate.dense." + suffix):
         yield name, joined(ranks, 0)
     elif suffix != "bias" and (module in ("o_proj", "down_proj") or name.endswith("output.dense." + suffix)):
@@ -108,6 +141,9 @@ def stored_model(ranks, config, ep):
     for name, scale in scales.items():
         weight = name.removesuffix("_scale_inv")
         tensors[weight] = from_blocks(tensors[weight], scale, config["quantization_config"]["weight_block_size"])
+    for name in [name for name in tensors if name.endswith("_blocks")]:
+        module = name.removesuffix("_blocks")
+        tensors[module] = from_mxfp4(tensors.pop(name), tensors.pop(module + "_scales")).transpose(1, 2)
     return {name: tensor.contiguous() for name, tensor in tensors.items()}
 
 
@@ -140,7 +176,7 @@ class Logits(unittest.TestCase):
     def test_other_architectures(self):
         names = sorted(path.name.split(".")[0] for path in DATA.glob("tiny_*.logits.json"))
         others = [name for name in names if "deepseek" not in name]
-        self.assertGreaterEqual(len(others), 11)
+        self.assertGreaterEqual(len(others), 13)
         for name in others:
             with self.subTest(name):
                 self.check(name)

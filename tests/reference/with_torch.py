@@ -32,6 +32,22 @@ def from_blocks(weight, scale, block):
     return weight.float() * over_blocks(scale, weight, block)
 
 
+E2M1 = torch.tensor([0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, -0.0, -0.5, -1.0, -1.5, -2.0, -3.0, -4.0, -6.0])
+
+
+def to_mxfp4(weight):
+    """(blocks, scales) of a weight [..., columns], as gpt-oss stores it: nearest numbers, the largest one kept in range."""
+    blocks = weight.float().unflatten(-1, (-1, 32))
+    power = torch.floor(torch.log2(blocks.abs().amax(-1).clamp(min=1e-20))) - 2
+    codes = (blocks / 2.0 ** power[..., None]).unsqueeze(-1).sub(E2M1).abs().argmin(-1).to(torch.uint8)
+    return codes[..., 0::2] | codes[..., 1::2] << 4, (power + 127).to(torch.uint8)
+
+
+def from_mxfp4(blocks, scales):
+    codes = torch.stack([blocks & 15, blocks >> 4], -1).flatten(-2).long()
+    return (E2M1[codes] * 2.0 ** (scales.float() - 127)[..., None]).flatten(-2)
+
+
 def answers(folder, ids, count):
     """The first `count` logits of the last position for each list of ids, from transformers in float32; of an encoder,
     the first numbers of its last hidden state."""

@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(the_shape_note_is_known_may_be_wide_or_absent_and_is_not_re
 }
 
 BOOST_AUTO_TEST_CASE(parameters_of_a_declaration_that_no_scheme_reads_are_config_errors) {
-  auto const files = checkpoint_of(kimi_map, parsed(kimi(packed())));
+  auto const files = checkpoint_of(kimi_map, parsed(kimi(packed(R"("num_bits":4,"group_size":32)", kimi_ignores))));
   for (auto const& [weights, word] :
        {std::pair{R"("num_bits":4,"group_size":32,"symmetric":false)", "weights.symmetric"},
         {R"("num_bits":4,"group_size":32,"actorder":"group")", "weights.actorder"},
