@@ -38,7 +38,8 @@ PENSTOCK_INLINE u64 hash_of_inputs(checkpoint const& weights, model_config const
       auto const from = arch::name_of(r), to = arch::target_of(r);
       text(from.view()), text(to.view());
       number(static_cast<u64>(r.how)), number(static_cast<u64>(r.over)), number(static_cast<u64>(r.at));
-      number(u64{r.blocks} << 16 | u64{r.piece} << 8 | r.pieces);
+      number(u64{r.padded} << 24 | u64{r.blocks} << 16 | u64{r.piece} << 8 | r.pieces);
+      number(r.share_unit.terms[0].factor);
     }
   }
   for (u64 const n : {at.tp, at.ep, at.pp}) number(n);
