@@ -14,7 +14,7 @@ inline derivation planner::linear_at(std::vector<std::size_t> const& lines, sche
     auto const line = std::find_if(lines.begin(), lines.end(), [&](std::size_t i) {
       return map_.suffix_of(i) == scheme.parts[part].suffix && part_at(i, layer);
     });
-    if (line == lines.end()) continue;
+    if (line == lines.end() || part_at(*line, layer)->note) continue;
     auto const& w = part_at(*line, layer)->where;
     if (d.sources.empty())
       d.n = w.parameter_extents[0], d.k = w.elements_of_k, d.packed = std::max<u64>(1, w.unit[1]) / w.inner;

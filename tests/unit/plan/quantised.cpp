@@ -120,6 +120,9 @@ BOOST_AUTO_TEST_CASE(derived_parameters_are_made_of_packed_words_too) {
   BOOST_TEST_REQUIRE(!p.derivations.empty());
   auto const& d = p.derivations[0];
   BOOST_TEST((d.n == 32 && d.k == 8 && d.packed == 8 && d.unit == std::array<u64, 2>{1, 8}));
+  BOOST_TEST_REQUIRE(d.sources.size() == 2u);  // the note of the shape is none
+  BOOST_TEST(p.parameters[index_of(d.sources[0])].name.ends_with("kv_b_proj.weight_packed"));
+  BOOST_TEST(p.parameters[index_of(d.sources[1])].name.ends_with("kv_b_proj.weight_scale"));
 }
 
 BOOST_AUTO_TEST_CASE(the_shape_note_is_known_may_be_wide_or_absent_and_is_not_read) {
