@@ -21,13 +21,15 @@ struct hit {
 /// A map with a config's numbers put in: active rules, ranges and shapes.
 class bound_map {
  public:
-  /// @param tensors  what the checkpoint has, which settles each arch::either
+  /// @param tensors  what the checkpoint has: matched here, once, which settles each arch::either
   /// @errors config: a number that an active rule needs is not there
   static result<bound_map> bind(map_view const& map, model_config const& config,
                                 std::span<checkpoint_tensor const> tensors = {});
 
   /// @cost one pass over the name, one look-up, one comparison; no allocation
   [[nodiscard]] std::optional<hit> match(std::string_view name) const noexcept;
+  /// The same for each of the tensors that `bind` was given, in their order.
+  [[nodiscard]] std::vector<std::optional<hit>> const& hits() const& noexcept { return hits_; }
 
   [[nodiscard]] map_view const& map() const noexcept { return map_; }
   [[nodiscard]] arch::rule const& rule_of(std::size_t line) const noexcept {
@@ -80,6 +82,7 @@ class bound_map {
   map_view map_;
   std::vector<bound_rule> bound_;
   std::vector<bool> with_experts_;  // by layer, where some rule asks
+  std::vector<std::optional<hit>> hits_;
   explicit bound_map(map_view const& m) : map_(m) {}
 };
 
@@ -224,16 +227,19 @@ inline void bound_map::see_layers(model_config const& config) {
   }
 }
 
-/// Of each either(), leaves the way of which there are most names.
+/// Matches the tensors. Of each either(), leaves the way of which there are most names.
 inline void bound_map::settle(std::span<checkpoint_tensor const> tensors) {
   auto const rules = map_.rules();
   std::map<u64, std::map<u8, u64>> names;  // by choice and way
   for (std::size_t i = 0; i < rules.size(); ++i)
     if (rules[i].choice && bound_[i].active) names[rules[i].choice][rules[i].way];
-  if (names.empty()) return;
-  for (auto const& t : tensors)
-    for_each_claim(t.name, [&](hit const& h) {
-      if (auto const& r = rule_of(h.line); r.choice) ++names[r.choice][r.way];
+  hits_.resize(tensors.size());
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    for_each_claim(tensors[i].name, [&](hit const& h) {
+      if (!hits_[i]) hits_[i] = h;
+      auto const& r = rule_of(h.line);
+      if (!r.choice) return true;
+      ++names[r.choice][r.way];
       return false;
     });
   for (std::size_t i = 0; i < rules.size(); ++i) {
@@ -244,6 +250,8 @@ inline void bound_map::settle(std::span<checkpoint_tensor const> tensors) {
     bound_[i].other_way = rules[i].way != best->first;
     bound_[i].active = !bound_[i].other_way;
   }
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    if (hits_[i] && !possible(hits_[i]->line)) hits_[i] = match(tensors[i].name);
 }
 }  // namespace detail
 PENSTOCK_END

@@ -114,7 +114,6 @@ class planner {
   u32 const first_parameter_ = static_cast<u32>(plan_.parameters.size()), first_layer_ = plan_.layers;
   std::vector<line_state> lines_;
   std::vector<std::size_t> order_;  ///< lines in the order of the map
-  std::vector<hit> hits_;           ///< for each tensor
   std::vector<family> families_;
   std::map<std::pair<expert_table const*, u64>, rank_experts> experts_;  ///< by table and number of experts
   layer_range stage_layers_;

@@ -299,11 +299,10 @@ PENSTOCK_INLINE result<void> planner::match_tensors() {
   bool const countable = expected <= 16 * weights_.tensors.size() + 65536;
   for (auto& l : lines_)
     if (!l.by_scheme.empty() && countable) l.seen.assign(l.layers * l.experts, false);
-  hits_.reserve(weights_.tensors.size());
-  for (auto const& t : weights_.tensors) {
-    auto const h = map_.match(t.name);
+  for (std::size_t i = 0; i < weights_.tensors.size(); ++i) {
+    auto const& t = weights_.tensors[i];
+    auto const& h = map_.hits()[i];
     if (!h) return unknown(t);
-    hits_.push_back(*h);
     auto& l = lines_[h->line];
     u64 const layer = layer_of(*h);
     auto const* part = part_at(h->line, layer);
@@ -371,9 +370,11 @@ PENSTOCK_INLINE result<std::vector<transfer>> planner::run() {
   if (cannot_land_) return with_sizes(*std::move(cannot_land_), at_, [&](auto const& at) { return lands(at); });
   if (auto r = find_layers(); !r) return std::move(r).error();
   if (auto r = number_parameters(); !r) return std::move(r).error();
-  for (std::size_t i = 0; i < hits_.size(); ++i)
-    if (auto const* part = part_at(hits_[i].line, layer_of(hits_[i])); part && !part->note)
-      if (auto r = take(weights_.tensors[i], part->where, hits_[i]); !r) return std::move(r).error();
+  for (std::size_t i = 0; i < weights_.tensors.size(); ++i) {
+    auto const& h = *map_.hits()[i];
+    if (auto const* part = part_at(h.line, layer_of(h)); part && !part->note)
+      if (auto r = take(weights_.tensors[i], part->where, h); !r) return std::move(r).error();
+  }
   if (auto r = add_derived(); !r) return std::move(r).error();
   for (auto& p : plan_.parameters) {
     p.size = p.shape.size(p.type).value_or(bytes{0});

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <penstock/plan/plan.hpp>
@@ -79,11 +80,15 @@ class read_packer {
     if (t.rows < 3 || t.from_pitch - t.width <= gap_ || t.width > slot_) return 0;
     close();
     u64 const n = t.rows - 2;
-    auto const width = static_cast<u32>(t.width);
+    auto const width = static_cast<u32>(t.width), each = static_cast<u32>(1 + also_.size());
+    auto copy = static_cast<u32>(plan_.copies.size());
+    plan_copy c{.to = index_of(t.to), .width = width, .from_pitch = width, .at_pitch = width, .at = t.at};
+    plan_read r{t.object, width, t.from, copy, copy};
     for (u64 i = 1; i <= n; ++i) {
-      auto const copy = static_cast<u32>(plan_.copies.size());
-      put({.to = index_of(t.to), .width = width, .from_pitch = width, .at_pitch = width, .at = t.at + i * t.at_pitch});
-      plan_.reads.push_back({t.object, width, t.from + i * t.from_pitch, copy, static_cast<u32>(plan_.copies.size())});
+      c.at += t.at_pitch, r.first += t.from_pitch;
+      r.copies = std::exchange(r.copies_end, r.copies_end + each);
+      put(c);
+      plan_.reads.push_back(r);
     }
     plan_.needed += bytes{n * width}, plan_.read += bytes{n * width}, plan_.requests += n;
     return n;

@@ -52,7 +52,7 @@ inline result<stored_again> find_stored_again(checkpoint const& weights, model_c
       originals.emplace(r.tied_to, ~u32{});
   for (u32 i = 0; i < weights.tensors.size(); ++i) {
     auto const& t = weights.tensors[i];
-    auto const h = bound->match(t.name);
+    auto const& h = bound->hits()[i];
     if (!h) continue;
     auto const& r = bound->rule_of(h->line);
     if (!r.tied_to.empty()) {
@@ -72,7 +72,7 @@ inline result<stored_again> find_stored_again(checkpoint const& weights, model_c
   std::size_t kept = 0;
   for (auto& c : found.copies) {
     auto const& t = weights.tensors[c.tensor];
-    auto const o = originals.find(bound->rule_of(bound->match(t.name)->line).tied_to);
+    auto const o = originals.find(bound->rule_of(bound->hits()[c.tensor]->line).tied_to);
     if (o == originals.end() || o->second == ~u32{}) continue;  // make_plan says what is missing
     c.of = o->second;
     auto const& original = weights.tensors[c.of];
